@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Classifies each pixel of a noisy picture as part of a disc, a square, a triangle or none, with a small U-Net
+// Classifies each pixel of a noisy image as part of a disc, a square, a triangle or none, with a small U-Net
 // (Ronneberger et al. 2015). The shapes in the test have other sizes than those in the training.
 #include <cstdlib>
 #include <cstdint>
@@ -22,7 +22,7 @@ struct unet
 
 using model = dsl::network<dsl::image<1, 32, 32>, unet<8, unet<16, unet<32, dsl::conv_module<32, 3, 3>>>>,
                            dsl::conv2d<4, 1>, dsl::softmax2d>;
-/// Returns pictures with one shape each, whose size in pixels is first, first + 2, first + 4, ...
+/// Returns images with one shape each, whose size in pixels is first, first + 2, first + 4, ...
 dsl::dataset draw(int count, int first, unsigned sizes, unsigned seed) {
   std::mt19937 random(seed);
   auto const below = [&](unsigned n) { return static_cast<int>(random() % n); };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Learns new classes from few pictures: a body that was trained on many pictures of seven figures is frozen, and a new
+// Learns new classes from few images: a body that was trained on many images of seven figures is frozen, and a new
 // head learns to distinguish three other figures. For comparison, the same network learns them from scratch.
 #include <algorithm>
 #include <cstdint>
@@ -21,7 +21,7 @@ using before = dsl::network<image, body, dsl::flatten, dsl::dense<7>, dsl::softm
 using scratch = dsl::network<image, body, dsl::flatten, dsl::dense<3>, dsl::softmax>;
 using transfer = dsl::network<image, dsl::frozen<body>, dsl::flatten, dsl::dense<3>, dsl::softmax>;
 
-/// Returns the first `most` pictures of figures first, first + 1, ..., which become classes 0, 1, ...
+/// Returns the first `most` images of figures first, first + 1, ..., which become classes 0, 1, ...
 dsl::dataset figures(dsl::dataset const& all, int first, int classes, std::size_t most) {
   std::vector<float> numbers;
   std::vector<std::int32_t> labels;

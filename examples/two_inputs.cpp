@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Answers a question about a picture: does it show the figure that the question names? Neither the picture nor the
+// Answers a question about an image: does it show the figure that the question names? Neither the image nor the
 // question is enough by itself.
 #include <algorithm>
 #include <cstdint>
@@ -21,7 +21,7 @@ using model = dsl::network<
                 dsl::named_input<"question", dsl::features<10>>>,
     dsl::dense<64>, dsl::relu, dsl::dense<2>, dsl::softmax>;
 
-/// Returns pictures with a question each, whose answer is yes for half of them.
+/// Returns images with a question each, whose answer is yes for half of them.
 dsl::dataset ask(dsl::dataset const& pictures, unsigned seed) {
   std::mt19937 random(seed);
   std::vector<float> numbers, questions;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Trains the network of ../embedded for the page, on synthetic images or on CIFAR-10, and writes to FOLDER:
-//   model.bin      the weights as classify.cpp has them, and the mean picture
+//   model.bin      the weights as classify.cpp has them, and the mean image
 //   classes.txt    the names of the classes, a line each
-//   samples.bin    a test picture of each class, as bytes: red, green, blue of each pixel
+//   samples.bin    a test image of each class, as bytes: red, green, blue of each pixel
 //   expected.bin   the probabilities that the executor `native` gives them with 128-bit vectors
 //   browser_train FOLDER PICTURES EPOCHS [CIFAR-10 FOLDER]
 #include <dsl/dsl.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The network of ../embedded in a browser: compiled to WebAssembly, with 128-bit vectors and without any library. The
-// page writes the model and the pixels of a picture where these functions say, and reads the probabilities.
+// page writes the model and the pixels of an image where these functions say, and reads the probabilities.
 #include <dsl/embedded.hpp>
 
 #include "../embedded/network.hpp"
@@ -12,7 +12,7 @@ constexpr dsl::shape input = model::input;
 using network_type = dsl::embedded_network<model, (1 << 20)>;
 network_type network;
 
-// What browser_train writes: the weights, then the mean that is subtracted from a picture.
+// What browser_train writes: the weights, then the mean that is subtracted from an image.
 struct file {
   alignas(64) unsigned char weights[network_type::weights_bytes];
   float mean[input.size()];

@@ -23,7 +23,7 @@ dsl::embedded_network<model, (1 << 20)> network;
 float picture[dsl::shape{model::input}.size()];
 float probabilities[dsl::shape{model::output}.size()];
 
-/// Reads a whole picture. Returns false at the end of the input.
+/// Reads a whole image. Returns false at the end of the input.
 bool read_picture() {
   char* at = reinterpret_cast<char*>(picture);
   for (unsigned long left = sizeof picture; left > 0;) {

@@ -19,7 +19,7 @@ inline constexpr int largest_augmentation = 1 << 20;  // pixels; sums of such nu
 namespace dsl::TYPENET_MODE {
 
 /// An augmentation in plain numbers, from which a GPU kernel draws the same transforms as draw() does: at most one
-/// operation that moves a picture, then one more flip, then one hole. The default does nothing.
+/// operation that moves an image, then one more flip, then one hole. The default does nothing.
 struct augmentation_numbers {
   bool shifts = false;  // shift_and_flip: shifts by fractions of the image, and may flip it
   bool shift_flips = false;
@@ -37,7 +37,7 @@ struct augmentation_numbers {
 };
 
 /// Shifts and flips like Keras's ImageDataGenerator(width_shift_range, height_shift_range, horizontal_flip,
-/// fill_mode="nearest"). Shifts are fractions of the picture: height 0.1 with 32 rows draws dy uniformly from [-3.2,
+/// fill_mode="nearest"). Shifts are fractions of the image: height 0.1 with 32 rows draws dy uniformly from [-3.2,
 /// 3.2) pixels. `nearest` is the interpolation of Keras 2.0.9, `bilinear` that of 2.1.4 and later.
 struct shift_and_flip {
   double width = 0.1;

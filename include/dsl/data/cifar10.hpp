@@ -24,7 +24,7 @@ namespace dsl::TYPENET_MODE {
 /// green and 1,024 blue bytes, row by row. Checks sizes and every label. Sets no mean.
 dataset read_cifar_files(std::vector<std::string> const& paths, std::int64_t records);
 
-/// CIFAR-10 (Krizhevsky 2009): 50,000 training and 10,000 test pictures of 3x32x32, ten classes.
+/// CIFAR-10 (Krizhevsky 2009): 50,000 training and 10,000 test images of 3x32x32, ten classes.
 struct cifar10 {
   dataset train;
   dataset test;  // has the *training* set's mean, as in the recipe

@@ -37,7 +37,7 @@ struct random_crop {
   [[gnu::cold]] void check() const;
 };
 
-/// Flips a picture horizontally. Philox: counter = (epoch, random_flip, sample); word 0.
+/// Flips an image horizontally. Philox: counter = (epoch, random_flip, sample); word 0.
 struct random_flip {
   double probability = 0.5;
 

@@ -117,16 +117,16 @@ void require_labels(std::vector<std::int32_t> const& labels, int classes);
 
 namespace dsl::TYPENET_MODE {
 
-/// Checks and wraps storage: every label must be in [0, classes), and there must be as many pictures as labels.
+/// Checks and wraps storage: every label must be in [0, classes), and there must be as many images as labels.
 dataset make_dataset(dsl::shape sample, int classes, dataset_storage storage);
 
-/// Makes a data set that owns its pixels: labels.size() pictures of `sample`, one after another.
+/// Makes a data set that owns its pixels: labels.size() images of `sample`, one after another.
 /// in_memory_dataset({1, 2, 2}, 2, {0,0,0,0, 255,255,255,255}, {0, 1})
 dataset in_memory_dataset(dsl::shape sample, int classes, std::vector<std::uint8_t> pixels,
                           std::vector<std::int32_t> labels, std::vector<std::string> class_names = {});
 
 /// Returns the per-pixel mean of a data set of bytes, C*H*W floats. Sums are exact integers, so the order of the
-/// pictures does not matter.
+/// images does not matter.
 std::shared_ptr<std::vector<float> const> mean_picture(dataset const& data);
 
 }  // namespace dsl::TYPENET_MODE

@@ -25,7 +25,7 @@ void normalize(dataset& train, Others&... others) {
   detail::find_moments(train, false);
   (detail::take_moments(others, train), ...);
 }
-/// Normalises with one mean and one deviation per channel, as is usual for pictures.
+/// Normalises with one mean and one deviation per channel, as is usual for images.
 template <class... Others>
 void normalize_channels(dataset& train, Others&... others) {
   detail::find_moments(train, true);

@@ -26,7 +26,7 @@ struct pipeline_options {
   augmentation augment{};
   int prefetch = 2;  // batches prepared while a step runs; 0: each is made on request, without threads
   int threads = 1;   // that prepare batches; one thread makes a batch
-  /// Takes only pictures [part_first, part_first + part_size) of each batch, if other processes take the rest; -1: all.
+  /// Takes only images [part_first, part_first + part_size) of each batch, if other processes take the rest; -1: all.
   int part_first = 0;
   int part_size = -1;
   bool cache = false;  // keeps the normalised floats after the first pass: 4 bytes per number, 586 MiB for CIFAR-10
@@ -67,7 +67,7 @@ void epoch_order(std::uint64_t seed, int epoch, Numbers& order) {
 /// batch.
 ///   batch_loader loader{cifar.train, {.batch_size = 64, .augment = shift_and_flip{}}};
 ///   for (loader.start(epoch); auto const* b = loader.next();) step(b->images, b->labels, b->size);
-/// One thread consumes. It holds prefetch + 1 batches: 2.3 MiB for 64 CIFAR pictures and prefetch 2.
+/// One thread consumes. It holds prefetch + 1 batches: 2.3 MiB for 64 CIFAR images and prefetch 2.
 class batch_loader {
  public:
   [[gnu::cold]] batch_loader(dataset data, pipeline_options options);
@@ -130,7 +130,7 @@ class batch_loader {
 
   dataset data_;
   pipeline_options options_;
-  std::size_t picture_ = 0;            // number of floats per picture
+  std::size_t picture_ = 0;            // number of floats per image
   detail::zeros<std::int64_t> order_;  // written by start() while no worker is busy
   detail::list<slot> slots_;           // batch k is in slot k mod slots
   detail::zeros<float> cache_;

@@ -12,7 +12,7 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// Makes a data set of float pictures with a class per pixel, 0 to classes - 1, for segmentation: labels are (samples,
+/// Makes a data set of float images with a class per pixel, 0 to classes - 1, for segmentation: labels are (samples,
 /// height, width). A pixel labelled -1 or `ignored` has no class: losses and accuracies omit it. The numbers are not
 /// copied: they must outlive the data set and all its copies. Throws data_error for a wrong count, an infinity or NaN,
 /// a label outside of that range, and if no pixel has a class; option_error for fewer than two classes.

@@ -63,7 +63,7 @@ TYPENET_INLINE void draw_synthetic(std::uint64_t seed, std::uint64_t index, std:
     }
   }
   // Figures have any position that leaves them inside, and any rotation. Patterns have any phase, are nearly upright,
-  // and cover the whole picture.
+  // and cover the whole image.
   float const scale = pattern ? random.uniform(6, 12) : random.uniform(9, 13.5f);
   float const room = pattern ? scale : 16 - scale;
   float const cx = 15.5f + random.uniform(-room, room), cy = 15.5f + random.uniform(-room, room);

@@ -15,7 +15,7 @@ namespace dsl::TYPENET_MODE {
 /// c | b a ...
 enum class outside { edge, zero, mirror };
 
-/// Rows top .. top+height-1 and columns left .. left+width-1 of a picture. Parts outside of the picture are ignored.
+/// Rows top .. top+height-1 and columns left .. left+width-1 of an image. Parts outside of the image are ignored.
 struct rectangle {
   int top = 0;
   int left = 0;
@@ -24,7 +24,7 @@ struct rectangle {
   friend bool operator==(rectangle const&, rectangle const&) = default;
 };
 
-/// The changes to one picture in one epoch, as plain numbers that the CPU or a GPU kernel draws: moved(i, j) = in(i +
+/// The changes to one image in one epoch, as plain numbers that the CPU or a GPU kernel draws: moved(i, j) = in(i +
 /// dy, j + dx); then, if flip, flipped(i, j) = moved(i, W-1 - j); then the hole becomes zero.
 struct transform {
   float dy = 0;  // pixels
@@ -34,7 +34,7 @@ struct transform {
   dsl::outside outside = dsl::outside::edge;
   rectangle hole{};
 
-  /// Whether it shifts the picture, and whether it has a hole.
+  /// Whether it shifts the image, and whether it has a hole.
   bool moves() const { return dy != 0 || dx != 0; }
   bool cuts() const { return hole.height > 0 && hole.width > 0; }
 };
@@ -88,12 +88,12 @@ void blend_picture(transform const& t, dsl::shape const& s, pixel_source const& 
 void cut(rectangle const& hole, dsl::shape const& s, float* out);
 
 /// Rounds a shift for nearest interpolation: scipy's order 0 reads floor(i + dy + 0.5), halves up, so dy = -1.5 moves
-/// by -1. The shift is first clamped to four times the picture's size, as in tap.
+/// by -1. The shift is first clamped to four times the image's size, as in tap.
 int whole_shift(float shift, double size);
 
 void transform_picture(transform const& t, dsl::shape const& s, pixel_source const& pixel, float* out);
 
-/// Moves a picture's height x width labels with it, by whole pixels. Pixels from outside::zero have no class, -1; a
+/// Moves an image's height x width labels with it, by whole pixels. Pixels from outside::zero have no class, -1; a
 /// hole does not change labels.
 void transform_labels(transform const& t, dsl::shape const& s, std::int32_t const* labels, std::int32_t* out);
 
@@ -102,11 +102,11 @@ void transform_labels(transform const& t, dsl::shape const& s, std::int32_t cons
 namespace dsl::TYPENET_MODE {
 
 /// Writes out = the transformed (in - mean), C*H*W floats; mean may be null. The mean is subtracted first, as in the
-/// recipe, so it moves with its picture.
+/// recipe, so it moves with its image.
 /// {.dx = 1} on one row 1 2 3 -> 2 3 3; with flip -> 3 3 2; with outside::zero -> 2 3 0, outside::mirror -> 2 3 2.
 void apply(transform const& t, std::uint8_t const* in, float const* mean, float* out, dsl::shape const& picture);
 
-/// Does the same for a picture whose mean is already subtracted (the pipeline's cache), with the same bits.
+/// Does the same for an image whose mean is already subtracted (the pipeline's cache), with the same bits.
 void apply(transform const& t, float const* in, float* out, dsl::shape const& picture);
 
 }  // namespace dsl::TYPENET_MODE

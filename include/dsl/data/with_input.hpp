@@ -17,7 +17,7 @@ namespace dsl::TYPENET_MODE {
 /// and a name that is empty or already used.
 dataset with_input(dataset data, std::string name, dsl::shape sample, std::span<float const> numbers,
                    std::shared_ptr<void const> owner = nullptr);
-/// Makes such a data set that owns its numbers: the vector is moved or copied into it. with_input(pictures, "weather",
+/// Makes such a data set that owns its numbers: the vector is moved or copied into it. with_input(images, "weather",
 /// {2}, {0.5, 3, 0.1, 7})
 dataset with_input(dataset data, std::string name, dsl::shape sample, std::vector<float> numbers);
 

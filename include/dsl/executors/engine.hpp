@@ -89,7 +89,7 @@ class engine {
   virtual bool keeps(dataset const&, augmentation const&) const { return false; }
   /// Prepares training on batches that the engine fetches itself, from a copy of the data set on the device: gathered
   /// in the loader's order (or the stored one, without shuffle), augmented, mean-subtracted, with labels. Returns a
-  /// program whose runs take no pictures and no labels, or -1 if the engine does not keep such data and the caller must
+  /// program whose runs take no images and no labels, or -1 if the engine does not keep such data and the caller must
   /// provide each batch.
   virtual int prepare_resident(dataset const&, augmentation const&, batch_part, bool /*shuffle*/) { return -1; }
   /// Makes such a program's next run take batch `step` of epoch `epoch`, both from 0, and later runs the following

@@ -8,19 +8,19 @@
 
 namespace dsl {
 
-/// A sliding window along the rows or along the columns of a picture.
+/// A sliding window along the rows or along the columns of an image.
 struct window_side {
   int size = 1;
   int stride = 1;
   int before = 0;    // zeros before the first row
-  int dilation = 1;  // rows of the picture from one row of the window to the next
+  int dilation = 1;  // rows of the image from one row of the window to the next
 
-  /// Returns the rows of the picture from the window's first to its last, at most the largest int.
+  /// Returns the rows of the image from the window's first to its last, at most the largest int.
   constexpr int span() const {
     long long const all = (size - 1LL) * dilation + 1;
     return all > 0x7fffffffLL ? 0x7fffffff : static_cast<int>(all);
   }
-  /// Returns the rows of padding that the last of `out` windows needs after a picture of `in` rows; if negative, the
+  /// Returns the rows of padding that the last of `out` windows needs after an image of `in` rows; if negative, the
   /// number of rows that no window reaches.
   constexpr long long behind(int in, int out) const { return (out - 1LL) * stride + span() - in - before; }
 
@@ -45,7 +45,7 @@ struct window {
   constexpr window_side columns() const {
     return {width, column_stride == 0 ? stride : column_stride, pad_left, column_dilation};
   }
-  /// Whether it skips rows or columns of the picture.
+  /// Whether it skips rows or columns of the image.
   constexpr bool is_dilated() const { return row_dilation != 1 || column_dilation != 1; }
   /// Whether the stride is s along rows and columns.
   constexpr bool strides_by(int s) const { return stride == s && (column_stride == 0 || column_stride == s); }
@@ -59,14 +59,14 @@ constexpr bool divides(int groups, int all) { return groups > 0 && all % groups 
 /// Whether `all` channels are queries, keys and values of equal size, each of which `heads` heads share equally.
 constexpr bool has_whole_heads(int all, int heads) { return all > 0 && all % 3 == 0 && divides(heads, all / 3); }
 
-/// The rows of a window inside the picture, or the columns: [first, last) of the window, whose row 0 is the picture's
+/// The rows of a window inside the image, or the columns: [first, last) of the window, whose row 0 is the image's
 /// row `begin`.
 struct window_part {
   int begin = 0;  // negative if it begins in the padding
   int first = 0;
   int last = 0;
 };
-/// Returns the part of window number `place` inside a picture of `input` rows. window_part_of(0, 3, 2, 1, 8) ->
+/// Returns the part of window number `place` inside an image of `input` rows. window_part_of(0, 3, 2, 1, 8) ->
 /// {-1, 1, 3}: the first window of 3 rows begins in one row of padding.
 constexpr window_part window_part_of(int place, int size, int stride, int before, int input) {
   int const begin = place * stride - before;

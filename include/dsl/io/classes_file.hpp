@@ -17,7 +17,7 @@ namespace dsl::TYPENET_MODE {
 struct picture_classes {
   dsl::shape sample;
   std::vector<std::string> names;  // one per output
-  std::vector<float> mean;         // subtracted from every picture, sample.size() floats; empty: nothing is subtracted
+  std::vector<float> mean;         // subtracted from every image, sample.size() floats; empty: nothing is subtracted
 };
 
 /// Returns a data set's shape, class names and mean. Throws option_error if it also has a deviation, for which the file

@@ -9,7 +9,7 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// The title of the picture, in UTF-8, and its size. Control characters are drawn as blanks.
+/// The title of the plot, in UTF-8, and its size. Control characters are drawn as blanks.
 struct confusion_plot_options {
   std::string title = "Confusion matrix";
   int width = 860;  // pixels

@@ -20,7 +20,7 @@ struct plot_each_epoch_options {
 ///   trainer.fit(data, {.epochs = 70, .callbacks = {plot_each_epoch{"run.png"}, plot_each_epoch{"run.svg"}}});
 /// gnuplot takes about 0.1 s. If epochs are short, .most_time limits how often it draws; the last epoch is always
 /// drawn. The plot of a resumed run begins with its first epoch; `earlier` are the epochs before fit's .initial_epoch,
-/// which the run does not know. Throws file_error before the first step if a picture cannot be drawn. Later it warns
+/// which the run does not know. Throws file_error before the first step if a plot cannot be drawn. Later it warns
 /// once, and tries again after the next epoch.
 class plot_each_epoch : public callback {
  public:
@@ -37,8 +37,8 @@ class plot_each_epoch : public callback {
   std::string path_;
   plot_each_epoch_options options_;
   history earlier_;
-  bool waiting_ = false;  // whether epochs have ended since the last picture
-  double drawn_ = 0;      // time of the last picture, and how long it took
+  bool waiting_ = false;  // whether epochs have ended since the last plot
+  double drawn_ = 0;      // time of the last plot, and how long it took
   double cost_ = 0;
   bool warned_ = false;
 };

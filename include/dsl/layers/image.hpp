@@ -14,7 +14,7 @@ concept network_input = requires(value (*lower)(builder&)) {
 
 namespace detail {
 
-/// Whether the last number of an image may be Keras's channels: 3, 4, or 1 of a picture that is too large for a signal
+/// Whether the last number of an image may be Keras's channels: 3, 4, or 1 of an image that is too large for a signal
 /// of as many channels.
 constexpr bool looks_like_channels(int width, int height) {
   return width == 3 || width == 4 || (width == 1 && height >= 16);
@@ -22,7 +22,7 @@ constexpr bool looks_like_channels(int width, int height) {
 
 }  // namespace detail
 
-/// The input of a network: pictures of Channels x Height x Width. The batch is not part of the type.
+/// The input of a network: images of Channels x Height x Width. The batch is not part of the type.
 template <int Channels, int Height, int Width>
 struct image {
   static constexpr shape value_shape{Channels, Height, Width};

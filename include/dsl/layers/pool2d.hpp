@@ -49,8 +49,8 @@ struct avg_pool2d_arguments : pool2d_arguments {
   constexpr bool take(option::ceil_mode) { return !counts_padding && (rounds_up = once(ceil_bit)); }
 };
 
-/// Returns the extent of a pool. With rounds_up, for ceil_mode, there is one more window if it begins on the picture or
-/// in the padding before it.
+/// Returns the extent of a pool. With rounds_up, for ceil_mode, there is one more window if it begins inside the image
+/// or in the padding before it.
 constexpr extent pool_extent(int input, int size, int stride, int before, int behind, bool rounds_up) {
   extent e = extent_of(input, size, stride, before, behind);
   if (rounds_up && stride > 0 && e.padded >= size) {

@@ -39,7 +39,7 @@ struct googlenet_around
                  global_avg_pool2d, flatten, dropout<0.2>, named<"fc", dense<Classes>>, softmax> {};
 
 /// GoogLeNet (Szegedy et al. 2015) with batch_norm and without the auxiliary classifiers. torchvision's pretrained one
-/// also rescales the channels of pictures if transform_input is set.
+/// also rescales the channels of images if transform_input is set.
 template <int Classes = 1000>
 struct googlenet : googlenet_around<Classes, identity, identity> {};
 

@@ -10,7 +10,7 @@
 
 namespace dsl {
 
-/// The small GoogLeNet for 32x32 pictures (Zhang et al. 2017, "Understanding deep learning requires rethinking
+/// The small GoogLeNet for 32x32 images (Zhang et al. 2017, "Understanding deep learning requires rethinking
 /// generalization", appendix A). With ten classes it has 1,656,250 parameters. Norm is the type of every batch_norm.
 template <int Classes, class Norm = batch_norm<>>
 struct minigooglenet : sequential<conv_module<96, 3, 3, 1, padding::same, Norm>,                   //

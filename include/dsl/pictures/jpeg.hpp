@@ -38,7 +38,7 @@ class jpeg_reader {
 
  private:
   [[noreturn]] static void leave(j_common_ptr info);
-  /// Called for every row of blocks; stops a picture with too many scans. An empty scan takes a few bytes in the file
+  /// Called for every row of blocks; stops an image with too many scans. An empty scan takes a few bytes in the file
   /// but a pass over all blocks.
   static void count_scans(j_common_ptr info);
   /// Treats missing or damaged data as an error. To libjpeg it is only a warning, and the pixels are arbitrary.

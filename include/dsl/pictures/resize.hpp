@@ -26,11 +26,11 @@ namespace dsl::TYPENET_MODE {
 /// Returns the largest square in the middle; an odd pixel is dropped on the right or below.
 [[gnu::cold]] rgb_picture centre_square(rgb_picture const& p);
 
-/// Resizes with a triangle filter on the sRGB bytes, rounding once. A picture of that size is unchanged. Throws
+/// Resizes with a triangle filter on the sRGB bytes, rounding once. An image of that size is unchanged. Throws
 /// option_error for sizes below 1.
 [[gnu::cold]] rgb_picture resized(rgb_picture const& p, int width, int height);
 
-/// Converts a picture for a network: 3 planes of height x width floats, red first, minus the mean (as many floats, or
+/// Converts an image for a network: 3 planes of height x width floats, red first, minus the mean (as many floats, or
 /// null).
 void to_planes(rgb_picture const& p, float const* mean, float* out);
 

@@ -20,7 +20,7 @@ struct rgb_picture {
   std::uint8_t const* at(int row, int column) const;
 };
 
-/// The default limit on a picture's size, 192 MiB, whatever the file claims; libjpeg needs up to twice as much in
+/// The default limit on an image's size, 192 MiB, whatever the file claims; libjpeg needs up to twice as much in
 /// addition while it decodes a progressive JPEG.
 inline constexpr long long most_pixels = 1LL << 26;
 
@@ -39,7 +39,7 @@ namespace dsl::detail::TYPENET_MODE {
 [[gnu::cold, noreturn]] void refuse_picture(std::string const& name, std::string const& what);
 /// Throws option_error for limits below 1, and data_error for a file with more bytes.
 [[gnu::cold]] void check_bytes(std::size_t size, std::string const& name, picture_limits const& limits);
-/// Returns a black picture of that size; throws data_error if it exceeds a limit.
+/// Returns a black image of that size; throws data_error if it exceeds a limit.
 [[gnu::cold]] rgb_picture make_picture(unsigned long width, unsigned long height, std::string const& name,
                                        picture_limits const& limits);
 

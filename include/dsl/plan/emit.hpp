@@ -138,7 +138,7 @@ class emitter {
     return group_of(owner) == concat && result_of(owner) == edge_tensor;
   }
 
-  /// Emits the steps that load pictures, where the network begins, and labels, where it ends: one step if both are on
+  /// Emits the steps that load images, where the network begins, and labels, where it ends: one step if both are on
   /// one device. Then a step for each further input.
   [[gnu::cold]] constexpr void load() {
     int const last = g_.nodes[g_.size.nodes - 1].device;

@@ -104,7 +104,7 @@ inline constexpr int regions = 6;
 /// What a step does. In each micro-batch a graph node has at most one step of each kind, except that copies, and
 /// backward steps of operations with several inputs, have one per input.
 enum class action : unsigned char {
-  load,  // input pictures and labels
+  load,  // input images and labels
   forward,
   copy_forward,      // copies one input of a concat into its slice, if its producer could not write there
   loss,              // metrics, and in training the first gradient

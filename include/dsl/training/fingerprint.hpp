@@ -73,7 +73,7 @@ class fingerprint {
 /// over the set, but at least the first and the last.
 struct pictures_looked_at {
   std::int64_t size = 0;   // of the set
-  std::int64_t bytes = 1;  // per picture
+  std::int64_t bytes = 1;  // per image
 
   constexpr std::int64_t count() const {
     std::int64_t const fit = (std::int64_t{256} << 20) / bytes + 1;
@@ -86,7 +86,7 @@ struct pictures_looked_at {
 };
 // 10 of 300 MiB -> 0 and 9
 
-/// Returns a hash of all labels, the mean, and some pictures.
+/// Returns a hash of all labels, the mean, and some images.
 [[gnu::cold]] std::uint64_t fingerprint_of(dataset const& data);
 
 /// Returns a hash of parameters and optimizer slots.
@@ -100,7 +100,7 @@ struct pictures_looked_at {
 
 namespace dsl::TYPENET_MODE {
 
-/// Returns a 64-bit hash of a data set's labels, mean and pictures (of at most 256 MiB of them, but at least two,
+/// Returns a 64-bit hash of a data set's labels, mean and images (of at most 256 MiB of them, but at least two,
 /// spread over the set). Equal data sets have equal hashes; different data sets almost certainly have different ones.
 /// It is for comparing runs, not a protection against forgery.
 [[gnu::cold]] inline std::uint64_t fingerprint(dataset const& data) { return detail::fingerprint_of(data); }

@@ -26,7 +26,7 @@ struct fit_options {
   bool shuffle = true;
   int prefetch = 2;  // batches prepared by background threads while a step runs
   int loader_threads = 1;
-  bool cache = false;     // keeps pictures as floats after the first pass: 4 bytes per number, 586 MiB for CIFAR-10
+  bool cache = false;     // keeps images as floats after the first pass: 4 bytes per number, 586 MiB for CIFAR-10
   int initial_epoch = 0;  // for resuming: epochs before this one are skipped
 };
 

@@ -84,7 +84,7 @@ class trainer {
   /// Trains one step with target values: as many per sample as the network has outputs, in the same order.
   scores train_on_batch(std::span<float const> samples, std::span<float const> values);
   /// Trains one step of a network with several inputs:
-  ///   t.train_on_batch({{"", pictures}, {"weather", rows}}, labels);
+  ///   t.train_on_batch({{"", images}, {"weather", rows}}, labels);
   scores train_on_batch(std::vector<batch_input> const& inputs, std::span<std::int32_t const> labels);
   scores train_on_batch(std::vector<batch_input> const& inputs, std::span<float const> values);
   /// Trains one step on `size` samples and labels. The sizes of the arrays are not checked.

@@ -177,7 +177,7 @@ class engine : public dsl::engine {
     state_.require_training();
     return state_.slot(s, k);
   }
-  /// Returns where a program's pictures go: (batch, channels, height, width), with 16 or more channels in the target's
+  /// Returns where a program's images go: (batch, channels, height, width), with 16 or more channels in the target's
   /// channel blocks. A run consumes them. With micro-batches, they are the images of the first one.
   T* input_data(int which) {
     program const& p = prepared(which);

@@ -12,7 +12,7 @@
 namespace dsl::host::TYPENET_MODE {
 
 /// Arguments for y = relu(scale x + shift), the relu optional, for `count` vectors: the pixels of one channel block of
-/// one picture. The gradient recomputes the relu's mask by the same arithmetic.
+/// one image. The gradient recomputes the relu's mask by the same arithmetic.
 struct normalize_call {
   float const* x = nullptr;
   float* y = nullptr;

@@ -8,7 +8,7 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// Arguments for a pool over one channel block of one picture.
+/// Arguments for a pool over one channel block of one image.
 struct pool_call {
   float const* from = nullptr;      // x, or dy
   float* to = nullptr;              // y, or dx

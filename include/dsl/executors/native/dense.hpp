@@ -9,7 +9,7 @@
 
 namespace dsl::native_cpu::TYPENET_MODE {
 
-/// A dense layer, computed as a 1x1 convolution of one picture with a single row of pixels: the samples of the batch.
+/// A dense layer, computed as a 1x1 convolution of one image with a single row of pixels: the samples of the batch.
 /// x, (B, features), is copied into channel blocks, and the result is copied back.
 class dense {
  public:

@@ -13,7 +13,7 @@ struct channel_sources {
   int sources = 1;
 };
 
-/// Copies a part of a picture into panels. Lane l of panel k has the k-th source of the l-th result in the block, or 0
+/// Copies a part of an image into panels. Lane l of panel k has the k-th source of the l-th result in the block, or 0
 /// if there is no such result. If results and sources are one to one, the panel is a copy of a channel block.
 inline void fill_sources(panel const& p, view<float const> const& v, int n, int block, int channels,
                          channel_sources const& s, float* to) {
@@ -38,7 +38,7 @@ inline void fill_sources(panel const& p, view<float const> const& v, int n, int 
     }
 }
 
-/// A rectangle of a grid in which all pixels read the same taps; all other taps lie outside of the picture. Lines are
+/// A rectangle of a grid in which all pixels read the same taps; all other taps lie outside of the image. Lines are
 /// its rows, or its columns if the rows are short.
 struct depthwise_region {
   detail::list<depthwise_tap> taps{};
@@ -52,8 +52,8 @@ struct depthwise_region {
   long long y_step = 0;
 };
 
-/// What the passes of a depthwise convolution share: the regions of their grids. Regions read pictures in place, or
-/// copies in panels if pictures are less than twice as wide as kernels span or if results and sources are not one to
+/// What the passes of a depthwise convolution share: the regions of their grids. Regions read images in place, or
+/// copies in panels if images are less than twice as wide as kernels span or if results and sources are not one to
 /// one.
 class depthwise_regions {
  public:
@@ -85,7 +85,7 @@ class depthwise_regions {
   int lanes() const { return kernels_.lanes; }
   /// Returns how many floats a thread needs for panels.
   long long panels() const { return copies_ ? sources_.sources * panel_.block(lanes()) : 0; }
-  /// Returns what the regions of a sample's channel block read: the picture itself, or panels, which this call fills in
+  /// Returns what the regions of a sample's channel block read: the image itself, or panels, which this call fills in
   /// `scratch`.
   float const* read(view<float const> const& x, int n, int block, float* scratch) const {
     if (!copies_) return sample_of(x, n) + 1LL * block * lanes() * x.shape.area();
@@ -141,7 +141,7 @@ class depthwise_regions {
   }
 
   bool copies_ = false;
-  panel panel_{};  // what regions read: the picture, or the picture with its padding
+  panel panel_{};  // what regions read: the image, or the image with its padding
 };
 
 /// The forward pass or the data gradient of a convolution whose filters read one channel each. Each lane of a vector

@@ -68,7 +68,7 @@ struct gathering {
     places = read;
   }
 
-  /// Returns the part of a picture that grid rows [i, i + count_i) and columns [j, j + count_j) read.
+  /// Returns the part of an image that grid rows [i, i + count_i) and columns [j, j + count_j) read.
   panel reads(int i, int count_i, int j, int count_j) const {
     panel p{};
     int last_row = 0, last_column = 0;
@@ -101,11 +101,11 @@ struct gathering {
   }
 };
 
-/// Whether pictures are not in channel blocks. A forward pass unrolls such pictures.
+/// Whether images are not in channel blocks. A forward pass unrolls such images.
 inline bool is_plain(view<float const> const& x) { return x.block == 1; }
 
 /// Whether a convolution is 1x1 with stride 1 and reads no padding. It reads each number once, so it needs no copy of
-/// the picture.
+/// the image.
 inline bool is_flat(convolution const& c, bool unrolled) {
   window const& w = c.window;
   return !unrolled && w.height * w.width == 1 && w.strides_by(1) && c.in.area() == c.out.area();
@@ -188,7 +188,7 @@ class direct_pass final : public convolution_pass {
     if (c.window.is_dilated() && !unrolled) gathering_.drop_unread(turned ? c.out : c.in);
     flat_ = is_flat(c, unrolled);  // computed as one long row
     if (flat_) gathering_.columns = static_cast<int>(c.out.area()), gathering_.rows = 1;
-    if (gathering_.columns < 1) return;  // a phase beyond a narrow picture's end
+    if (gathering_.columns < 1) return;  // a phase beyond a narrow image's end
     block_columns_ = flat_ ? least(gathering_.columns, 96) : gathering_.columns;
     block_rows_ = rows_of_panels(gathering_, [this](int rows) { return floats(rows); });
     offsets_ = gathering_.offsets(gathering_.reads(0, 1, 0, block_columns_), k.lanes);

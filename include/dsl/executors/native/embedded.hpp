@@ -109,7 +109,7 @@ using host::instructions;
 /// A trained network in a program without a heap. The object contains all of its memory: make it a static variable.
 /// Memory is the number of bytes for packed kernels and scratch memory, in addition to those of the activations.
 ///   static dsl::embedded_network<model, 512 << 10> network;
-///   network.start(weights, sizeof weights) and then, as often as needed, network.predict(picture, probabilities)
+///   network.start(weights, sizeof weights) and then, as often as needed, network.predict(image, probabilities)
 template <class Network, long long Memory, instructions Set = native_cpu::compiled_for>
 class embedded_network {
   static_assert(Network::device_count == 1, "embedded: the network must be on one device; remove on<...>");

@@ -10,25 +10,25 @@
 
 namespace dsl::native_cpu::TYPENET_MODE {
 
-/// A copy of a part of one picture and of what a convolution reads around it: channel blocks of rows x columns vectors,
-/// 0 outside of the picture. With it, kernels need no bounds checks, and planes whose size is a power of two do not
-/// compete for the same cache lines. Its rows follow each other on the picture, or are bands of `band` rows, each for
+/// A copy of a part of one image and of what a convolution reads around it: channel blocks of rows x columns vectors,
+/// 0 outside of the image. With it, kernels need no bounds checks, and planes whose size is a power of two do not
+/// compete for the same cache lines. Its rows follow each other on the image, or are bands of `band` rows, each for
 /// one row of a kernel with a large dilation.
 struct panel {
-  int row = 0;  // of the picture, where it begins; may be negative
+  int row = 0;  // of the image, where it begins; may be negative
   int column = 0;
   int rows = 0;
   int columns = 0;
   int band = 0;       // rows of a band; 0: there is only one
-  int step = 1;       // on the picture, from row to row of a band
-  int next_band = 0;  // on the picture, from band to band
+  int step = 1;       // on the image, from row to row of a band
+  int next_band = 0;  // on the image, from band to band
 
   long long block(int lanes) const { return 1LL * rows * columns * lanes; }
-  /// Returns the picture's row that is row i of the panel.
+  /// Returns the image's row that is row i of the panel.
   int row_at(int i) const { return band == 0 ? row + i : row + i / band * next_band + i % band * step; }
 };
 
-/// Copies a panel of picture n, which has channel blocks of v.block.
+/// Copies a panel of image n, which has channel blocks of v.block.
 inline void fill(panel const& p, view<float const> const& v, int n, float* to) {
   int const L = v.block, height = v.shape.height, width = v.shape.width;
   int const begin = p.column < 0 ? least(-p.column, p.columns) : 0, last = least(width - p.column, p.columns);
@@ -52,7 +52,7 @@ inline void fill(panel const& p, view<float const> const& v, int n, float* to) {
 }
 
 /// Writes all numbers that an output pixel reads next to each other in `to`, for each pixel of rows [first, first +
-/// rows). For a picture with few channels and no blocks, (channel, kernel row, kernel column) become the channels of a
+/// rows). For an image with few channels and no blocks, (channel, kernel row, kernel column) become the channels of a
 /// 1x1 convolution. Works row by row: vectors are written one number at a time, and those of one row stay in the cache.
 inline void unroll(view<float const> const& v, int n, window const& w, int first, int rows, int columns, int lanes,
                    float* to) {
@@ -64,7 +64,7 @@ inline void unroll(view<float const> const& v, int n, window const& w, int first
       float* const at = to + (1LL * (k / lanes) * rows + i) * columns * lanes + k % lanes;
       int const row = (first + i) * down.stride - down.before + k % area / w.width * down.dilation;
       int const shift = k % w.width * across.dilation - across.before;
-      int begin = 0, end = 0;  // the columns that read a number of the picture
+      int begin = 0, end = 0;  // the columns that read a number of the image
       if (k < all && row >= 0 && row < v.shape.height) {
         begin = shift < 0 ? least((-shift + stride - 1) / stride, columns) : 0;
         end = width > shift ? least((width - shift + stride - 1) / stride, columns) : 0;

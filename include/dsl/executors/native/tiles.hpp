@@ -11,12 +11,12 @@
 
 namespace dsl::native_cpu::TYPENET_MODE {
 
-/// A range of tiles of a tensor in channel blocks, numbered through all pictures: [first, first + count). Tile (i, j)
-/// of a picture begins at row i * step - top and column j * step - left.
+/// A range of tiles of a tensor in channel blocks, numbered through all images: [first, first + count). Tile (i, j)
+/// of an image begins at row i * step - top and column j * step - left.
 struct tile_range {
   int first = 0;
   int count = 0;
-  int rows = 0;  // tiles of a picture
+  int rows = 0;  // tiles of an image
   int columns = 0;
   int step = 0;
   int top = 0;
@@ -32,8 +32,8 @@ struct tiled_tensor {
   int blocks = 0;
 };
 
-/// Calls f(channel block of a picture, its index, first row, first column, number in the range) for all tiles in all
-/// blocks, in the order of memory: picture by picture, block by block.
+/// Calls f(channel block of an image, its index, first row, first column, number in the range) for all tiles in all
+/// blocks, in the order of memory: image by image, block by block.
 template <int L, class F>
 [[gnu::always_inline]] inline void for_each_tile(tiled_tensor const& x, tile_range const& t, F f) {
   int const each = t.rows * t.columns;
@@ -61,7 +61,7 @@ struct transformed_tiles {
 };
 
 /// Transforms the tiles of an input (B^T x B) or those of an output's gradient (A dy A^T), which do not overlap.
-/// Numbers outside of the picture are 0.
+/// Numbers outside of the image are 0.
 struct tiles_in_call {
   tiled_tensor from;
   tile_range tiles;
@@ -75,7 +75,7 @@ template <class T>
   return p;
 }
 
-/// Copies a tile that extends beyond a picture's edge, with zeros outside. For a column outside, it reads the nearest
+/// Copies a tile that extends beyond an image's edge, with zeros outside. For a column outside, it reads the nearest
 /// column inside, and a mask makes the numbers 0.
 template <int L, int Size>
 [[gnu::always_inline]] inline void copy_edge(tiled_tensor const& x, float const* picture, int row, int column,

@@ -43,7 +43,7 @@ class winograd_tiles {
   static constexpr int products = size * size;
 
   static long long apart(long long floats) { return floats + 16; }
-  /// Returns the tiles [first, first + count), where a picture's first tile begins `top` rows above it and `left`
+  /// Returns the tiles [first, first + count), where an image's first tile begins `top` rows above it and `left`
   /// columns to its left.
   tile_range range(int first, int count, int top, int left) const {
     return {first, count, rows_, columns_, step, top, left};
@@ -52,7 +52,7 @@ class winograd_tiles {
   kernels const& kernels_;
   int in_;  // channel blocks
   int out_;
-  int rows_;  // tiles of a picture
+  int rows_;  // tiles of an image
   int columns_;
   int all_;  // tiles of the batch
 };

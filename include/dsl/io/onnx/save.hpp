@@ -36,7 +36,7 @@ namespace dsl::detail::TYPENET_MODE {
 namespace dsl::TYPENET_MODE {
 
 /// Returns the bytes of an ONNX file: the network in inference, with an open batch dimension, and all weights as
-/// floats, unchanged. Pictures are (batch, channels, height, width); features, and outputs of flatten, dense and
+/// floats, unchanged. Images are (batch, channels, height, width); features, and outputs of flatten, dense and
 /// softmax, are (batch, units). A network on several devices becomes one graph. Throws onnx_error if the network cannot
 /// be written, and option_error for names that clash and for text that is not UTF-8.
 [[gnu::cold]] std::string serialize_onnx(engine& e, onnx_options const& o = {});

@@ -71,7 +71,7 @@ class onnx_writer {
   /// Appends an operator on all operands in their common form, or in the flat form if they differ.
   [[gnu::cold]] onnx_messages::NodeProto& join(char const* type);
 
-  /// Appends a LayerNormalization, which works on the last dimensions: a picture's channels are moved there and back.
+  /// Appends a LayerNormalization, which works on the last dimensions: an image's channels are moved there and back.
   [[gnu::cold]] void write_layer_norm();
   /// Appends an InstanceNormalization between two Reshape operators, so that each group becomes one channel, and a
   /// BatchNormalization that only scales and shifts.

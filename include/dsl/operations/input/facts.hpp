@@ -5,7 +5,7 @@
 
 namespace dsl::operations {
 
-/// The pictures of a batch.
+/// The images of a batch.
 inline constexpr row input{.name = "input", .inputs = 0, .output = makes::any_shape, .gradients = gradient_steps::none};
 
 }  // namespace dsl::operations

@@ -8,11 +8,11 @@
 
 namespace dsl::plain::TYPENET_MODE {
 
-/// The part of a window on the picture.
+/// The part of a window on the image.
 struct pool_patch {
   window_part rows{};
   window_part columns{};
-  int width = 0;  // of the picture
+  int width = 0;  // of the image
 
   int size() const { return (rows.last - rows.first) * (columns.last - columns.first); }
   /// Calls f(pixel, row in the window, column in the window) for every pixel.

@@ -5,7 +5,7 @@
 
 namespace dsl::detail::checking {
 
-/// Returns the channel block that a tensor must have: 1 for pictures of fewer than 16 channels and for one pixel per
+/// Returns the channel block that a tensor must have: 1 for images of fewer than 16 channels and for one pixel per
 /// channel, otherwise the target's; with channels_last all channels.
 [[gnu::cold]] constexpr int expected_block(graph_view const& g, target const& to, int tensor) {
   node const* source = &g.nodes[g.tensors[tensor].producer];

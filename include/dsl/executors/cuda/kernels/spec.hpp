@@ -59,7 +59,7 @@ struct kernel_spec {
 struct step_state {
   std::uint64_t step = 0;          // of the whole training: keys dropout. update increments it
   std::uint64_t seed = 0;          // the engine's, no constant of the kernels: keys dropout and augmentation
-  std::uint64_t position = 0;      // of the batch's first picture in the epoch's order. update advances it
+  std::uint64_t position = 0;      // of the batch's first image in the epoch's order. update advances it
   std::int32_t epoch = 0;          // keys augmentation
   float learning_rate = 0;         // of the update; for Adam with its bias corrections
   std::uint32_t first_sample = 0;  // of this device's share of the whole batch: keys dropout

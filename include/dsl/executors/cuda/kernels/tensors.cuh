@@ -8,7 +8,7 @@ namespace dsl_kernels {
 struct step_state {
   unsigned long long step;      // of the whole training: keys dropout. update counts it up
   unsigned long long seed;      // the engine's: keys dropout and augmentation
-  unsigned long long position;  // in the epoch's order, of this batch's first picture. update moves it on
+  unsigned long long position;  // in the epoch's order, of this batch's first image. update moves it on
   int epoch;                    // keys augmentation
   float learning_rate;          // of the update: Adam's with its corrections in it
   unsigned first_sample;        // of this device's share within the whole batch: keys dropout

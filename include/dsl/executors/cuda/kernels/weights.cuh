@@ -48,7 +48,7 @@ struct update_shape {
   int scaled;   // gradients are multiplied by scale[0]
   int copies;   // the new weights also go to `copy`, as T
   int staged;   // 16 gradients where stage_map says so are read from `stage`, as T
-  int advance;  // pictures of a step
+  int advance;  // images of a step
 };
 
 DEVICE float mean_of(float keep, float mean, float take, float x) {
