@@ -73,9 +73,9 @@ struct with_transfers : checked_graph<Checked> {
   }
 };
 
-/// Reports a batch below 1. Not constexpr: in a constant expression the compiler rejects the call and prints this name.
-/// In a running program it throws option_error, or ends the program if only the language is included, which cannot
-/// throw.
+/// Reports a batch below 1. It is not constexpr, so that in a constant expression the compiler rejects the call and
+/// prints this name. In a running program it throws option_error, or ends the program if only the language is included,
+/// which cannot throw.
 template <class Network>
 [[noreturn, gnu::cold]] void a_batch_must_have_at_least_one_sample(int found) {
   refuse_or_end(found);

@@ -17,7 +17,7 @@ struct frozen_each<types<Layers...>> {
   using type = types<frozen<Layers>...>;
 };
 
-/// In a list, frozen<A, B> is frozen<A>, frozen<B>, so that weights keep their names.
+/// Replaces frozen<A, B> in a list of layers by frozen<A>, frozen<B>, so that weights keep their names.
 template <class First, class Second, class... Rest>
 inline constexpr bool stands_for_several<frozen<First, Second, Rest...>> = true;
 template <class First, class Second, class... Rest>

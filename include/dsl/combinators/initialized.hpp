@@ -32,12 +32,12 @@ struct truncated_normal {
   static_assert(static_cast<double>(Deviation) > 0, "truncated_normal: its deviation must be above 0");
   static constexpr initializer value{distribution::truncated_normal, static_cast<double>(Deviation)};
 };
-/// The same number everywhere.
+/// Sets every number to Value.
 template <number Value>
 struct constant {
   static constexpr initializer value{distribution::constant, static_cast<double>(Value)};
 };
-/// Zero everywhere, as for the last layer of a new head.
+/// Sets every number to 0, for example in the last layer of a new head.
 struct zeros {
   static constexpr initializer value{distribution::constant, 0};
 };

@@ -12,8 +12,8 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// How a table's file is read. Fields may be in double quotes, with a quote inside written twice, as in RFC 4180; lines
-/// end with \n or \r\n.
+/// Options for reading a table from a file. Fields may be in double quotes, with a quote inside written twice, as in
+/// RFC 4180; lines end with \n or \r\n.
 struct csv_options {
   char separator = ',';
   bool header = true;                 // the first line has the columns' names; otherwise these are "0", "1", ...

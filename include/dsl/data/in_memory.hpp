@@ -12,7 +12,8 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Throws data_error unless there are count x each finite numbers. `what` names one of them.
+/// Throws data_error unless there are count * each numbers, all of them finite. `what` names one of them in the
+/// message.
 void require_numbers(std::span<float const> numbers, std::int64_t count, std::int64_t each, char const* what);
 
 /// Checks and wraps floats whose labels, or `values` targets per sample, are in the storage.

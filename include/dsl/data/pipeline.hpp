@@ -44,8 +44,8 @@ struct batch {
   /// Target values, size x pipeline_options::values. A class is 1 at its number and 0 elsewhere; with a single value it
   /// is the class's number, 0 or 1.
   float const* values = nullptr;
-  /// With a class per pixel: how many pixels of the whole batch, including other processes' parts, have one; otherwise
-  /// -1.
+  /// The number of pixels with a class in the whole batch, including other processes' parts, if the data have a class
+  /// per pixel; otherwise -1.
   std::int64_t labelled = -1;
   /// The weight of each label, or of each sample with values: the sample's times its class's; null if all are 1.
   float const* weights = nullptr;

@@ -27,7 +27,7 @@ struct dataset;
 /// A function such as verify(), which checks a plan.
 using plan_checker = plan_verdict (*)(graph_view const&, plan const&);
 
-/// What an engine needs to know besides the network.
+/// The options of an engine, which it needs besides the network.
 struct engine_options {
   std::uint64_t seed = 0;
   update_rule update{};

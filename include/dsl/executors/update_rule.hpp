@@ -7,7 +7,8 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// How an optimizer's slots and a gradient become a new weight; adamw is adam with decoupled decay.
+/// The method by which an optimizer computes a new weight from its slots and the gradient; adamw is adam with decoupled
+/// decay.
 enum class update_method : unsigned char { sgd, adam, rmsprop };
 
 /// The place of epsilon, which keeps a step finite if its gradients have been 0; root is that of the mean square.

@@ -14,7 +14,8 @@ struct value {
 
 namespace detail {
 
-/// How deep modules may be nested. GCC and Clang evaluate about 120 lower() functions within each other, nvcc about 60.
+/// The maximum depth of nested modules. GCC and Clang evaluate about 120 lower() functions within each other, nvcc
+/// about 60.
 inline constexpr int most_nested = 100;
 /// More layers and modules than a network can have.
 inline constexpr int all_scopes = 0x7fffffff;

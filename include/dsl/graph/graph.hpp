@@ -15,7 +15,7 @@ struct graph_sizes {
   int devices = 1;  // one more than the highest device of a node
 };
 
-/// A network as values in topological order, which passes, plans and executors read. Owns nothing.
+/// A network as values in topological order, which passes, plans and executors read. It does not own the arrays.
 struct graph_view {
   node const* nodes = nullptr;
   int const* edges = nullptr;

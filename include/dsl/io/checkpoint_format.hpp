@@ -39,7 +39,7 @@ struct checkpoint_head {
 static_assert(sizeof(checkpoint_head) == 24 + 19 * 8, "checkpoint: no byte may be without a value");
 
 constexpr std::size_t epoch_numbers = 9;
-/// Returns the size of a file that begins like this; 0 if no file can.
+/// Returns the size of a file that begins with this head; 0 if the head is invalid.
 [[gnu::cold]] std::size_t checkpoint_size(checkpoint_head const& head);
 [[gnu::cold]] void write_epoch(epoch_record const& e, double* to);
 /// Whether `v` can be an epoch's number, which is converted to an int.

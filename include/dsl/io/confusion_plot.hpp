@@ -29,9 +29,9 @@ namespace dsl::detail::TYPENET_MODE {
 
 namespace dsl::TYPENET_MODE {
 
-/// Draws a confusion matrix as PNG or SVG, according to the file name's ending: a row per true class, a column per
-/// predicted class. Needs gnuplot 5. Throws file_error, and leaves an existing file as it was; throws option_error for
-/// a matrix that no evaluation has filled.
+/// Draws a confusion matrix as PNG or SVG, according to the ending of the file name, with a row per true class and a
+/// column per predicted class. Needs gnuplot 5. Throws file_error, and leaves an existing file as it was; throws
+/// option_error for a matrix that no evaluation has filled.
 [[gnu::cold]] void plot(confusion_matrix const& m, std::string const& path, confusion_plot_options const& options = {});
 
 }  // namespace dsl::TYPENET_MODE

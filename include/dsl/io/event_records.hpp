@@ -10,7 +10,8 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Returns a CRC-32C, computed bit by bit since a record has a hundred bytes. crc32c("123456789") == 0xe3069283
+/// Returns a CRC-32C. It is computed bit by bit, which is fast enough for records of a hundred bytes.
+/// crc32c("123456789") == 0xe3069283
 constexpr std::uint32_t crc32c(std::string_view bytes) {
   std::uint32_t crc = ~0U;
   for (char const c : bytes) {

@@ -39,7 +39,7 @@ struct deeplabv3_resnet50 : segmentation_resnet<6, identity, deeplabv3_head<Clas
 template <int Classes = 21>
 struct deeplabv3_resnet101 : segmentation_resnet<23, identity, deeplabv3_head<Classes>> {};
 
-/// The same with an auxiliary classifier.
+/// DeepLabv3 with an auxiliary classifier.
 template <int Classes = 21>
 struct deeplabv3_resnet50_aux : segmentation_resnet<6, auxiliary_pixel_classes<Classes>, deeplabv3_head<Classes>> {};
 template <int Classes = 21>

@@ -5,7 +5,7 @@
 
 namespace dsl::models {
 
-/// Concatenates Growth new channels to its input.
+/// Appends Growth new channels to its input.
 template <int Number, int Growth>
 struct dense_layer
     : concat<identity,

@@ -12,7 +12,7 @@ struct fcn_resnet50 : segmentation_resnet<6, identity, fcn_head<Classes, 512>> {
 template <int Classes = 21>
 struct fcn_resnet101 : segmentation_resnet<23, identity, fcn_head<Classes, 512>> {};
 
-/// The same with an auxiliary classifier.
+/// Fully convolutional networks with an auxiliary classifier.
 template <int Classes = 21>
 struct fcn_resnet50_aux : segmentation_resnet<6, auxiliary_pixel_classes<Classes>, fcn_head<Classes, 512>> {};
 template <int Classes = 21>

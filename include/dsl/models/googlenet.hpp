@@ -38,8 +38,8 @@ struct googlenet_around
                  named<"inception5b", googlenet_inception<384, 192, 384, 48, 128, 128>>,               // 1024x7x7
                  global_avg_pool2d, flatten, dropout<0.2>, named<"fc", dense<Classes>>, softmax> {};
 
-/// GoogLeNet (Szegedy et al. 2015) with batch_norm and without the auxiliary classifiers. torchvision's pretrained one
-/// also rescales the channels of images if transform_input is set.
+/// GoogLeNet (Szegedy et al. 2015) with batch_norm and without the auxiliary classifiers. torchvision's pretrained
+/// model also rescales the channels of images if transform_input is set.
 template <int Classes = 1000>
 struct googlenet : googlenet_around<Classes, identity, identity> {};
 

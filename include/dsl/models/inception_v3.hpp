@@ -82,8 +82,8 @@ struct inception_v3_around
                  named<"Mixed_7b", inception_e>, named<"Mixed_7c", inception_e>,                     // 2048x8x8
                  global_avg_pool2d, dropout<0.5>, flatten, named<"fc", dense<Classes>>, softmax> {};
 
-/// Inception v3 (Szegedy et al. 2016) for images of 299x299, without the auxiliary classifier. torchvision's
-/// pretrained one also rescales the channels of images if transform_input is set.
+/// Inception v3 (Szegedy et al. 2016) for images of 299x299, without the auxiliary classifier. torchvision's pretrained
+/// model also rescales the channels of images if transform_input is set.
 template <int Classes = 1000>
 struct inception_v3 : inception_v3_around<Classes, identity> {};
 

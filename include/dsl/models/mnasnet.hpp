@@ -16,7 +16,7 @@ struct mnasnet_path
           conv2d<Expansion * Inputs, Kernel, stride<Stride>, pad<Kernel / 2>, groups<Expansion * Inputs>, bias<false>>,
           mnasnet_norm, relu, conv2d<Filters, 1, bias<false>>, mnasnet_norm> {};
 
-/// A path that changes the shape, and Count - 1 that keep it, with shortcuts.
+/// One path that changes the shape, and Count - 1 paths with shortcuts that keep it.
 template <int Inputs, int Filters, int Kernel, int Stride, int Expansion, int Count>
 struct mnasnet_stack : numbered<sequential<mnasnet_path<Inputs, Filters, Kernel, Stride, Expansion>>,
                                 repeat<Count - 1, residual<mnasnet_path<Filters, Filters, Kernel, 1, Expansion>>>> {};

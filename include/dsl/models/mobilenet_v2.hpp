@@ -21,7 +21,7 @@ struct inverted_residual_path<Inputs, Filters, Stride, 1>
     : named<"conv", conv_norm_activation<Inputs, 3, Stride, Inputs, relu6>, conv2d<Filters, 1, bias<false>>,
             torch_norm> {};
 
-/// The path, with a shortcut if it keeps the shape (Sandler et al. 2018).
+/// An inverted_residual_path, with a shortcut if it keeps the shape (Sandler et al. 2018).
 template <int Inputs, int Filters, int Stride, int Expansion>
 struct inverted_residual : sequential<inverted_residual_path<Inputs, Filters, Stride, Expansion>> {};
 template <int Filters, int Expansion>

@@ -3,8 +3,8 @@
 
 namespace dsl {
 
-/// What a node computes; also the number of the operation's row in operations/table.hpp. Files store these numbers, so
-/// new operations go to the end.
+/// The operation of a node, and the index of its row in operations/table.hpp. Files store these numbers, so new
+/// operations go to the end.
 enum class op : unsigned char {
   input,
   conv2d,
@@ -82,7 +82,7 @@ enum class gradient_steps : unsigned char {
   copies,            // an input's gradient is the output's, or a slice of it
 };
 
-/// What a forward step in training saves for the backward step, besides its input and output.
+/// The values that a forward step in training saves for the backward step, besides its input and output.
 enum class kept : unsigned char { nothing, statistics, argmax };
 
 /// When an operation's output is its input under another name, so that no step computes it.

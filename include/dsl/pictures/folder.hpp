@@ -11,7 +11,7 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// What to do with a file that is not a complete PNG or JPEG.
+/// The treatment of a file that is not a complete PNG or JPEG.
 enum class unreadable : unsigned char {
   refuse,  // fit, evaluate and predict throw a data_error that names it
   skip,    // it is skipped; all files are decoded once to find such files

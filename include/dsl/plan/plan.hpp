@@ -25,7 +25,7 @@ enum class loss : unsigned char {
 /// pixel of the output, whose channels are the classes; the mean is then over the batch's labelled pixels.
 enum class target_kind : unsigned char { classes, values, pixel_classes };
 
-/// Whether a loss accepts such targets.
+/// Whether a loss accepts targets of this kind.
 constexpr bool takes(loss l, target_kind targets) {
   if (targets == target_kind::pixel_classes) return l == loss::categorical_crossentropy;
   return targets == target_kind::classes ? l == loss::categorical_crossentropy || l == loss::mean_squared_error
@@ -101,7 +101,7 @@ constexpr sample_range micro_batch(int batch, int count, int m) {
 enum class region : unsigned char { parameters, statistics, gradients, slots, activations, frozen };
 inline constexpr int regions = 6;
 
-/// What a step does. In each micro-batch a graph node has at most one step of each kind, except that copies, and
+/// The action of a step. In each micro-batch a graph node has at most one step of each kind, except that copies, and
 /// backward steps of operations with several inputs, have one per input.
 enum class action : unsigned char {
   load,  // input images and labels
@@ -118,7 +118,7 @@ enum class action : unsigned char {
   update,            // applies the optimizer to a device's trainable parameters
 };
 
-/// What an operand holds, and what its `index` counts.
+/// The content of an operand, with the kind of object that its `index` counts.
 enum class content : unsigned char {
   activation,          // tensor
   gradient,            // tensor: its gradient, of the loss

@@ -25,7 +25,7 @@ struct progress {
   bool validates = false;  // whether the line of an ended epoch shows validation's metrics
 };
 
-/// What the output device can show.
+/// The capabilities of the output device.
 struct line_style {
   int width = 80;     // columns; 0: no limit
   bool bar = true;    // otherwise " - " between all fields, for logs

@@ -47,7 +47,7 @@ class consistency_check final : public process_checks {
   void broadcast(char const* what, std::string& text) override { all_->broadcast(what, text); }
   void ask(int what) override { ask_ = what; }
   int asked() const override { return asked_; }
-  /// For the engine, which sends this process's request and reports the highest of all processes'.
+  /// Returns this process's request, for the engine, which sends it and reports the highest request of all processes.
   int own_request() const { return ask_; }
   void requested(int what) { asked_ = what; }
   void sum(char const* what, long long* numbers, int count) override { sum_of(what, numbers, count); }

@@ -25,8 +25,8 @@ namespace dsl::TYPENET_MODE {
 /// compute; the result has the bits of one process with as many ranks.
 class in_process_group {
  public:
-  /// Makes a group with `ranks` ranks in this process. Other processes may have other numbers; all make their groups at
-  /// the same time.
+  /// Makes a group with `ranks` ranks in this process. Other processes may have a different number of ranks; all
+  /// processes make their groups at the same time.
   [[gnu::cold]] explicit in_process_group(int ranks, process_group* world = nullptr);
   in_process_group(in_process_group const&) = delete;
   in_process_group& operator=(in_process_group const&) = delete;

@@ -44,7 +44,7 @@ class early_stopping_on : public callback {
   double best() const { return best_; }
   int best_epoch() const { return best_epoch_; }
   int stopped_epoch() const { return stopped_epoch_; }
-  /// With restore_best_weights: whether it holds the weights of an epoch, which the network gets after the run.
+  /// Whether it holds the weights of an epoch, which the network gets after the run; only with restore_best_weights.
   bool has_weights() const { return !best_weights_.empty(); }
 
  protected:

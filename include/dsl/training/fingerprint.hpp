@@ -86,7 +86,7 @@ struct pictures_looked_at {
 };
 // 10 of 300 MiB -> 0 and 9
 
-/// Returns a hash of all labels, the mean, and some images.
+/// Returns a hash of all labels, the mean, and the samples that pictures_looked_at selects.
 [[gnu::cold]] std::uint64_t fingerprint_of(dataset const& data);
 
 /// Returns a hash of parameters and optimizer slots.

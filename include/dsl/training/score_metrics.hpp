@@ -64,7 +64,7 @@ class class_counts : public evaluation_observer {
   confusion_matrix counts_{};
 };
 
-/// A metric of the distances of outputs from target values.
+/// A metric computed from the distances between outputs and target values.
 class value_distances : public evaluation_observer {
  public:
   void on_begin(dataset const& data) override { scores_.on_begin(data); }

@@ -130,7 +130,7 @@ class trainer {
   detail::batch_checks checks() const { return {graph_, engine_->options().loss}; }
   scores train_on(float const* samples, std::int32_t const* labels, float const* values, int size,
                   float const* const* further = nullptr);
-  /// Returns further inputs from sample `first` on; empty if there are none.
+  /// Returns the further inputs, starting with sample `first`; empty if there are none.
   std::vector<float const*> further_from(float const* const* all, int first) const;
   /// Adds the sums of several outputs in a program's last run.
   void add_outputs(int program, std::vector<double>& sums);
@@ -142,8 +142,8 @@ class trainer {
   [[gnu::cold]] static bool should_continue(fit_run& run, fit_options const& options);
   [[gnu::cold]] static void agree_to_stop(fit_run& run);
 
-  /// Begins a run. Until the first epoch a callback may refuse it; then the trainer is as it was.
-  /// `of_pixels` loads batches with a class per pixel; otherwise it is null.
+  /// Begins a run. Until the first epoch, a callback may refuse it, which leaves the trainer unchanged. `of_pixels`
+  /// loads batches with a class per pixel; otherwise it is null.
   [[gnu::cold]] static void begin_run(fit_run& run, batch_loader* of_pixels);
   /// Returns fit_position::counted of a position where a run begins.
   [[gnu::cold]] static std::int64_t counted_before(fit_position const& at, int batch_size, batch_loader* of_pixels);

@@ -12,7 +12,8 @@ namespace dsl::cu::TYPENET_MODE {
 /// other towers twice: to join moments, and to sum what the input's gradient needs.
 class batch_norm_steps {
  public:
-  /// `moments`: where a tower's moments are stored instead of updating the running ones, with the same layout; or null.
+  /// `moments` is the memory where a tower's moments are stored, with the layout of the running ones, instead of
+  /// updating those; or null.
   batch_norm_steps(recording& r, tower_meetings& towers, float* moments) : r_(r), towers_(towers), moments_(moments) {}
 
   /// Returns how many steps from `first` on share launches.
@@ -89,7 +90,8 @@ class batch_norm_steps {
               g.forward, all);
     if (!idle()) r_.launch(kernels::batch_norm_apply(r_.type, g.pixels, g.layers), g.forward);
   }
-  /// dgamma and dbeta stay this tower's share; all_reduce sums them like every gradient.
+  /// Joins what the towers' data gradients need. dgamma and dbeta remain this tower's share; all_reduce sums them like
+  /// every gradient.
   void join_backward(group& g) {
     if (!wants_input_gradient(g)) {
       if (!idle()) back(g);

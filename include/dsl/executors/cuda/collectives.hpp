@@ -32,8 +32,8 @@ class device_communicator {
   /// Gives up: ends what its own device waits for, and returns at once. Other ranks are told only over networks, if at
   /// all.
   virtual void abort() noexcept = 0;
-  /// For a rank that has given up: waits a limited time for the work on s to end, and returns whether it has. If not,
-  /// it may never end, and every call that waits for the device may hang.
+  /// Waits a limited time for the work on s to end, in a rank that has given up, and returns whether it has ended. If
+  /// not, it may never end, and every call that waits for the device may hang.
   virtual bool ended(cudaStream_t s) noexcept = 0;
 
  protected:
@@ -46,7 +46,7 @@ class handshake {
  public:
   using note = std::array<std::byte, 128>;
 
-  /// group null: there is nobody else. what: of the message, "rank 1 of 2 failed before <what>".
+  /// A null group means that there are no other ranks. `what` is for the message "rank 1 of 2 failed before <what>".
   explicit handshake(communicator* group, char const* what = "the devices synchronised") : group_(group), what_(what) {}
   handshake(handshake const&) = delete;
   handshake& operator=(handshake const&) = delete;

@@ -12,7 +12,7 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// What cuDNN says about an implementation of a convolution.
+/// The properties of an implementation of a convolution, according to cuDNN.
 struct plan_facts {
   struct knob {
     std::int64_t type = 0;  // cudnnBackendKnobType_t

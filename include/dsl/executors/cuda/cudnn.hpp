@@ -187,8 +187,9 @@ class backend_descriptor {
   char const* what_ = "";
 };
 
-/// What plans are built for: a handle's device, or one that is only described. name() says which, with everything that
-/// makes a chosen or stored plan invalid elsewhere: "NVIDIA H200, compute capability 9.0, 132 SMs, cuDNN 91900".
+/// The device for which plans are built: that of a handle, or one that is only described. name() says which, with
+/// everything that makes a chosen or stored plan invalid elsewhere: "NVIDIA H200, compute capability 9.0, 132 SMs,
+/// cuDNN 91900".
 class plan_target {
  public:
   /// Targets the device that was current when the handle was made, and still is.

@@ -11,10 +11,10 @@ namespace dsl::cu::TYPENET_MODE {
 /// Records dense layers: large ones through cublasLt, small ones through typenet's own kernel.
 class dense_steps {
  public:
-  /// `workspace_limit`: bytes that one product may use.
+  /// `workspace_limit` is the number of bytes that one product may use.
   dense_steps(recording& r, long long workspace_limit) : r_(r), workspace_limit_(workspace_limit) {}
 
-  /// y (batch, units) = x (batch, features) kernel (units, features)^T + bias.
+  /// Records y (batch, units) = x (batch, features) kernel (units, features)^T + bias.
   [[gnu::cold]] void forward(step const& x) {
     tensor_at const in = r_.at.read(x, content::activation), out = r_.at.written(x, content::activation);
     cu::arena const& a = r_.parts.arena;
@@ -28,7 +28,7 @@ class dense_steps {
     r_.launch(kernels::dense_forward(r_.type, r_.batch(), in.shape.channels, out.shape.channels, in.at, out.at),
               in.data, a.working_copy(k), a.parameter(k + 1), out.data);
   }
-  /// dkernel = dy^T x, in float; dbias is the sum of dy over the batch.
+  /// Records dkernel = dy^T x, in float, and dbias, the sum of dy over the batch.
   [[gnu::cold]] void backward_weights(step const& x) {
     tensor_at const in = r_.at.read(x, content::activation), dy = r_.at.read(x, content::gradient);
     cu::arena const& a = r_.parts.arena;
@@ -40,7 +40,7 @@ class dense_steps {
     r_.launch(kernels::dense_backward_weights(r_.type, r_.batch(), in.shape.channels, dy.shape.channels, in.at, dy.at),
               in.data, dy.data, a.gradient(k), a.gradient(k + 1));
   }
-  /// dx = dy kernel, or dx += that.
+  /// Records dx = dy kernel, or dx += dy kernel.
   [[gnu::cold]] void backward_data(step const& x) {
     tensor_at const dy = r_.at.read(x, content::gradient), dx = r_.at.written(x, content::gradient);
     int const k = first_parameter(x);

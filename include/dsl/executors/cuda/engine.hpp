@@ -26,7 +26,8 @@ struct engine_settings {
 };
 
 /// A network on one GPU: convolutions through cuDNN, everything else through typenet's own kernels. A plan is recorded
-/// as one graph, or as several if towers communicate through the host in between. Used by one thread at a time.
+/// as one graph, or as several if towers communicate through the host in between. Only one thread at a time may use an
+/// engine.
 class engine final : public dsl::engine {
  public:
   [[gnu::cold]] engine(api const& a, graph_view const& g, engine_options const& o, engine_settings const& s)

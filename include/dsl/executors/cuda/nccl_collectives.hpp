@@ -8,7 +8,7 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// NCCL for an executor's towers. The ranks' meeting on the host distributes rank 0's id.
+/// NCCL for an executor's towers. The handshake on the host distributes rank 0's id.
 class nccl_collectives final : public device_collectives {
  public:
   constexpr explicit nccl_collectives(nccl_deadlines const& d = {}, nccl_api const* library = nullptr)

@@ -22,12 +22,13 @@ struct nccl_deadlines {
 };
 
 /// One rank of several, on its own GPU: the device that is current when it is made. Ranks are processes, as NCCL
-/// recommends, or threads of one process. Used by one thread at a time. All ranks call the same collectives in the same
-/// order, and record the same graphs.
+/// recommends, or threads of one process. Only one thread at a time may use it. All ranks call the same collectives in
+/// the same order, and record the same graphs.
 ///
 /// Destroy the graphs that recorded its collectives first: NCCL keeps a communicator alive as long as one of them
-/// exists. So the order of members is: streams, communicator, graphs. After an error the communicator is being aborted,
-/// which ends kernels that wait for other ranks, so that streams and graphs can be destroyed; it cannot be used again.
+/// exists. So declare members in the order streams, communicator, graphs. After an error the communicator aborts
+/// itself, which ends kernels that wait for other ranks, so that streams and graphs can be destroyed; it cannot be used
+/// again.
 class nccl_communicator final : public device_communicator {
  public:
   /// Waits for the other ranks. `group`, or null, is told if this rank gives up. Throws option_error for an invalid

@@ -127,7 +127,7 @@ inline std::optional<convolution_plan> from_engine(plan_target const& on, convol
   }
 }
 
-// How many plans to compile at most, one after the other, until one runs.
+// The maximum number of plans that are compiled, one after the other, until one runs.
 inline constexpr int most_compiled_in_turn = 4;
 
 }  // namespace dsl::cu::backend::TYPENET_MODE

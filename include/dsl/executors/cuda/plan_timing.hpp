@@ -48,7 +48,8 @@ class timing_event {
 // enqueues them would be measured. In a training step they run from a graph, too.
 class repeated_runs {
  public:
-  // runs() is false if the plan cannot be recorded. Throws executor_error for failures that are not the plan's.
+  // Records the runs; runs() is false if the plan cannot be recorded. Throws executor_error for failures that are not
+  // due to the plan.
   repeated_runs(cudnn_handle const& h, cudaStream_t s, convolution_plan const& p, backend_descriptor const& pack,
                 int runs)
       : api_(&h.calls()) {

@@ -24,7 +24,7 @@ namespace dsl::cu::TYPENET_MODE {
 /// remembered.
 class plan_trials {
  public:
-  /// `file` is the file's name, `what` the convolution, for messages.
+  /// `file` is the name of the file; `what` names the convolution in messages.
   plan_trials(std::string folder, std::string file, std::string what)
       : folder_(std::move(folder)), file_(std::move(file)), what_(std::move(what)) {
     std::istringstream in(read_cached(folder_, file_).value_or(""));

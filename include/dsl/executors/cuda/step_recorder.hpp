@@ -18,7 +18,7 @@ namespace dsl::cu::TYPENET_MODE {
 /// Turns a plan's steps into what a run enqueues.
 class step_recorder {
  public:
-  /// `bench`: memory that convolutions may use while they are timed.
+  /// `bench` is memory that convolutions may use while they are timed.
   step_recorder(engine_parts const& e, program& p, device_memory const& bench)
       : e_(e),
         p_(p),

@@ -11,7 +11,8 @@ namespace dsl::cu::TYPENET_MODE {
 /// Records the communication of a step if several towers train one network.
 class tower_steps {
  public:
-  /// `moments`: where this tower's batch_norms store theirs, `arena.statistics_count()` numbers and one more; or null.
+  /// `moments` is the memory where this tower's batch_norms store their moments, `arena.statistics_count()` numbers and
+  /// one more; or null.
   tower_steps(recording& r, tower_meetings& towers, float* moments) : r_(r), towers_(towers), moments_(moments) {}
 
   /// Begins to sum the gradients of a bucket, once they are complete.

@@ -10,7 +10,7 @@ namespace dsl::host::TYPENET_MODE {
 
 /// A batch_norm over channel blocks, forward or backward. Each sample's sums are made separately, in double, and joined
 /// in sample order, so the bits do not depend on the number of threads. Without statistics it uses the running moments.
-/// Place: see memory_tasks.hpp.
+/// memory_tasks.hpp explains Place.
 template <class Place>
 class batch_norm : batch_norm_step<float> {
  public:
@@ -110,8 +110,8 @@ class batch_norm : batch_norm_step<float> {
         {plane(x, b, n), plane(to, b, n), x.shape.area(), constants(scale, b), constants(shift, b), relu});
   }
 
-  /// dx = scale * dy + slope * (x - mean) + offset. For a frozen batch_norm the last three constants are 0, and x is
-  /// dy.
+  /// Computes dx = scale * dy + slope * (x - mean) + offset. For a frozen batch_norm the last three constants are 0,
+  /// and x is dy.
   void scale_gradient(int b, int n) const {
     at_->memory().normalize_gradient({plane(x, b, n), plane(dy, b, n), plane(to, b, n), x.shape.area(),
                                       constants(scale, b), constants(shift, b), constants(mean, b), constants(slope, b),

@@ -228,8 +228,8 @@ class engine : public dsl::engine {
     long long const one = state_.number_bytes;
     return {p.plan.begin_of(region::parameters, update.device) / one, bytes / one};
   }
-  /// Calls f with an update step's arrays, in parts of neighbours with the same factors. Gradients are scaled by the
-  /// norm of those on all devices.
+  /// Calls f with an update step's arrays, for each range of parameters with the same factors. Gradients are scaled
+  /// according to the norm over all devices.
   template <class F>
   [[gnu::cold]] void for_each_update(program const& p, step const& update, F f) const {
     double all = 0;
@@ -444,7 +444,7 @@ class engine : public dsl::engine {
       detail::throw_error<option_error>({"memory_budget: it allows ", options_.limit.bytes, " bytes, but with what is ",
                                          "already allocated this batch takes ", all, "; use a smaller batch"});
   }
-  /// What every training step computes again, and the bytes of its activations with the largest batch.
+  /// The values that every training step computes again, and the bytes of its activations with the largest batch.
   struct limited_choice {
     target_kind targets;
     long long activations;

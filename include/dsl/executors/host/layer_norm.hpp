@@ -115,7 +115,7 @@ struct layer_norm_rows {
       write(c, i, k, y);
     }
   }
-  /// With g = dy gamma and h the normalised x, dx = (g - mean(g) - h mean(g h)) / sqrt(variance + epsilon).
+  /// Computes dx = (g - mean(g) - h mean(g h)) / sqrt(variance + epsilon), with g = dy gamma and h the normalised x.
   [[gnu::always_inline]] static inline void backward(call const& c, long long i) {
     double mean, inverse;
     moments(c, i, mean, inverse);

@@ -7,8 +7,8 @@
 namespace dsl::host::TYPENET_MODE {
 
 /// A layer_norm, forward or backward. The gradients of gamma and beta are sums over the samples of a part of the batch,
-/// added in the order of the parts, so the bits do not depend on the number of threads. A frozen layer has none. Place:
-/// see memory_tasks.hpp.
+/// added in the order of the parts, so the bits do not depend on the number of threads. A frozen layer has no such
+/// gradients. memory_tasks.hpp explains Place.
 template <class Place>
 class layer_norm {
  public:

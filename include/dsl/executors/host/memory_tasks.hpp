@@ -68,7 +68,8 @@ template <class Place>
   };
 }
 
-/// `each` calls a function with the arrays of each part of the update when the step runs.
+/// Returns the task of an update. When the step runs, `each` calls a function with the arrays of each part of the
+/// update.
 template <class Place, class F>
 [[gnu::cold]] task update_task(Place& at, F each) {
   return [&at, each] {

@@ -46,7 +46,7 @@ class plain_loops {
                                 " here, so slower plain loops are used; ", page, " lists what has kernels"})
                    .c_str());
   }
-  /// Returns the names, "tanh, update", or an empty string if nothing slow matters.
+  /// Returns the names, "tanh, update", or an empty string if no slow operation matters.
   std::string const& words() const { return words_; }
   /// Returns ", plain loops for tanh, update" for a description, or an empty string.
   [[gnu::cold]] std::string described() const { return words_.empty() ? "" : ", plain loops for " + words_; }

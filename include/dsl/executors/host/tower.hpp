@@ -61,7 +61,8 @@ class tower {
   /// Runs batch_norm over the whole batch, of which x is this tower's part. Not used if moments() is not null.
   virtual void batch_norm_forward(view<T const> const& x, batch_norm_parameters<T> const&, T* statistics,
                                   view<T> const& y, double epsilon, double momentum, bool unbiased, bool relu) = 0;
-  /// dgamma and dbeta receive this tower's share; `whole` is the batch's number of samples.
+  /// Runs the backward pass of such a batch_norm. dgamma and dbeta receive this tower's share; `whole` is the number of
+  /// samples in the batch.
   virtual void batch_norm_backward(plain::batch_norm_gradient<T> const&, T* dgamma, T* dbeta, view<T> const& dx,
                                    int whole, bool accumulate) = 0;
 

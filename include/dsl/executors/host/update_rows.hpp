@@ -14,8 +14,8 @@ struct update_rows_call {
   long long end = 0;
 };
 
-/// v = sqrt(v), correctly rounded. <immintrin.h> would cost every including file 0.1 s, and GCC's intrinsics change the
-/// ABI, with a warning, where no instruction set has been selected yet.
+/// Computes v = sqrt(v), correctly rounded. <immintrin.h> would cost every including file 0.1 s, and GCC's intrinsics
+/// change the ABI, with a warning, where no instruction set has been selected yet.
 template <int L>
 [[gnu::always_inline]] inline void square_root(typename vector<L>::type& v) {
 #if __has_builtin(__builtin_elementwise_sqrt)
@@ -68,7 +68,7 @@ struct update_rows {
   }
 
  private:
-  /// to = keep to + take x.
+  /// Computes to = keep to + take x.
   [[gnu::always_inline]] static inline void blend(floats& to, float keep, float take, floats const& x) {
     floats const none{}, old = to, kept = keep - none, taken = take - none;
     multiply<L>(to, x, taken);

@@ -48,8 +48,8 @@ template <int L>
     v = *from - typename vector<L>::type{};  // exact and free; 0 + x would be an addition
 }
 
-/// v = a * b, rounded. With four floats the asm keeps what follows from being fused with it. With more, kernels pass it
-/// only to multiply_add, which takes it as a sum.
+/// Computes v = a * b, rounded. With four floats, the asm prevents later additions from being fused with it. With more,
+/// kernels pass v only to multiply_add, as the sum.
 template <int L>
 [[gnu::always_inline]] inline void multiply(typename vector<L>::type& v, typename vector<L>::type const& a,
                                             typename vector<L>::type const& b) {
@@ -61,7 +61,7 @@ template <int L>
 #endif
 }
 
-/// sum += a * b, rounded once; with four floats on x86-64, which lacks the instruction, rounded twice.
+/// Computes sum += a * b, rounded once; with four floats on x86-64, which lacks the instruction, rounded twice.
 template <int L>
 [[gnu::always_inline]] inline void multiply_add(typename vector<L>::type& sum, typename vector<L>::type const& a,
                                                 typename vector<L>::type const& b) {
@@ -138,7 +138,7 @@ template <int L>
   return p;
 }
 
-/// v = max(v, 0); NaN stays NaN.
+/// Computes v = max(v, 0); NaN stays NaN.
 template <int L>
 [[gnu::always_inline]] inline void clamp_below(typename vector<L>::type& v) {
   typename vector<L>::type const zero{};

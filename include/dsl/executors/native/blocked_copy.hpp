@@ -20,7 +20,7 @@ class blocked_copy {
   }
   explicit operator bool() const { return at_ >= 0; }
 
-  /// Returns the copy's memory as a view. There must be a copy.
+  /// Returns the copy's memory as a view. Call it only if there is a copy.
   view<float> memory(workplace const& at, view<float const> const& v) const {
     return {at.shared() + at_, v.shape, v.batch, at.lanes(), static_cast<int>(padded(at, v)), 0};
   }

@@ -24,7 +24,7 @@ class convolution_pass {
   virtual void pack(int item, float const* kernel, float* to) const = 0;
 
   virtual int items() const = 0;
-  /// Returns the number of records. Each has separate sums of the results' moments.
+  /// Returns the number of records, each of which has separate sums for the moments of the results.
   virtual int records() const = 0;
   /// Returns how many doubles the sums of all records have.
   virtual long long moments() const = 0;

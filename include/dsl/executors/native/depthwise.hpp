@@ -52,8 +52,8 @@ struct depthwise_region {
   long long y_step = 0;
 };
 
-/// What the passes of a depthwise convolution share: the regions of their grids. Regions read images in place, or
-/// copies in panels if images are less than twice as wide as kernels span or if results and sources are not one to
+/// The common part of the passes of a depthwise convolution: the regions of their grids. Regions read images in place,
+/// or copies in panels if images are less than twice as wide as kernels span or if results and sources are not one to
 /// one.
 class depthwise_regions {
  public:
@@ -112,7 +112,7 @@ class depthwise_regions {
     panel_ = {row, column, (rows > p.row + p.rows ? rows : p.row + p.rows) - row,
               (columns > p.column + p.columns ? columns : p.column + p.columns) - column};
   }
-  /// Whether row or column i of a grid meets a number at a place.
+  /// Whether row or column i of a grid reads a pixel of the image at this place of the kernel.
   bool meets(gathering const& g, kernel_place const& q, int i, bool row) const {
     int const at = row ? i * g.row_stride + q.row - panel_.row : i * g.column_stride + q.column - panel_.column;
     return at >= 0 && at < (row ? panel_.rows : panel_.columns);

@@ -110,7 +110,7 @@ class engine final : public plain::steps<float> {
   }
 
  private:
-  /// What the kernels need on one device. The threads of other devices do not touch it.
+  /// The objects that the kernels need on one device. The threads of other devices do not touch them.
   struct unit {
     workplace at;
     native_cpu::convolutions convolutions;

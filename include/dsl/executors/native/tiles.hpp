@@ -132,8 +132,8 @@ template <int L, class Matrix>
       });
 }
 
-/// Transforms products (A^T m A) to tiles of an output. Adds a bias and the output's earlier numbers and applies relu,
-/// if asked.
+/// Transforms products (A^T m A) to tiles of an output. Optionally adds a bias and the output's earlier numbers, and
+/// applies relu.
 struct tiles_out_call {
   transformed_tiles from;
   tiled_tensor to;

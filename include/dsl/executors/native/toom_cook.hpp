@@ -67,8 +67,8 @@ constexpr bilinear_algorithm<M, R> toom_cook(interpolation_points<M + R - 2> con
   return a;
 }
 
-/// F(4, 3): 4x4 outputs of a 3x3 convolution with 36 products instead of 144. The rounding error is half of that with
-/// the points 0, +-1 and +-2.
+/// F(4, 3): 4x4 outputs of a 3x3 convolution with 36 products instead of 144. The rounding error is half as large as
+/// with the points 0, +-1 and +-2.
 struct f43 {
   static constexpr auto matrices = toom_cook<4, 3>({{0, 0.625, -0.625, 1.5, -1.5}});
 };

@@ -21,7 +21,7 @@ enum class kernel_form {
 /// A kernel in one of the library's layouts, kept until the parameters change.
 class packed_kernel {
  public:
-  /// `numbers` are the parameter's, (out, in, height, width).
+  /// `numbers` are the numbers of the parameter, (out, in, height, width).
   [[gnu::cold]] packed_kernel(device const& on, parameter const& p, float const* numbers, kernel_form form,
                               layout const& wanted)
       : of_(p), form_(form), layout_(wanted), data_(static_cast<long long>(wanted.bytes())) {

@@ -32,8 +32,8 @@ template <class T>
   return m;
 }
 
-/// y = gamma (x - mean) inverse + beta for channel c, of which `inverse` is 1 / sqrt(variance + epsilon). Not
-/// inlined, so that every caller gets the same bits.
+/// Computes y = gamma (x - mean) inverse + beta for channel c, of which `inverse` is 1 / sqrt(variance + epsilon). It
+/// is not inlined, so that every caller gets the same bits.
 template <class T>
 [[gnu::cold, gnu::noinline]] void normalize(view<T const> const& x, int c, T mean, T inverse, T gamma, T beta,
                                             view<T> const& y, bool relu) {
@@ -136,7 +136,7 @@ template <class T>
   }
 }
 
-/// dx = gamma dy / sqrt(running variance + epsilon). It may be dy itself.
+/// Computes dx = gamma dy / sqrt(running variance + epsilon). dx may be dy itself.
 template <class T>
 [[gnu::cold]] void frozen_batch_norm_backward(view<T const> const& dy, batch_norm_parameters<T> const& p,
                                               view<T> const& dx, double epsilon, bool accumulate) {

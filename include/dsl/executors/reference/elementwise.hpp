@@ -23,7 +23,7 @@ template <class T>
   to = accumulate ? to + value : value;
 }
 
-/// to = x, or to += x. `to` may be x.
+/// Computes to = x, or to += x. `to` may be x.
 template <class T>
 [[gnu::cold]] void copy(view<T const> const& x, view<T> const& to, bool accumulate) {
   for_each_channel(to, [&](int n, int c) {

@@ -21,8 +21,8 @@
 
 namespace dsl::plain::TYPENET_MODE {
 
-/// Plain loops on one thread for every step. Executors in host memory inherit them for what they have no kernel for.
-/// All work in channel blocks; only those of conv2d, batch_norm and pool2d are slow there.
+/// Plain loops on one thread for every step. Executors in host memory inherit them for operations without a kernel. All
+/// loops also work on channel blocks; only those of conv2d, batch_norm and pool2d are slow there.
 template <class T>
 class steps : public host::engine<T> {
  public:

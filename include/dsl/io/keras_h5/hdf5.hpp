@@ -12,7 +12,7 @@
 
 namespace dsl::keras_h5::TYPENET_MODE {
 
-/// What is wrong with a file.
+/// The kinds of faults in a file.
 enum class fault : unsigned char {
   not_hdf5,    // or damaged before anything could be read
   damaged,     // HDF5 cannot read on

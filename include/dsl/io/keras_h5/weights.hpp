@@ -12,7 +12,7 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// How the Keras model is built, and what a file must have.
+/// Options that describe the Keras model, and what a file must contain.
 struct keras_h5_options {
   /// The groups of the layers with weights, in the network's order, for nested models, such as
   /// "layers/sequential/layers/conv2d", and for subclassed ones. Empty: keras_h5::groups().

@@ -56,7 +56,7 @@ static_assert(sizeof dtypes / sizeof *dtypes == static_cast<int>(dtype::u64) + 1
 /// Returns the facts of one dtype.
 constexpr dtype_facts const& facts_of(dtype t) { return dtypes[static_cast<int>(t)]; }
 
-/// What is wrong with a file.
+/// The kinds of faults in a file.
 enum class fault : unsigned char {
   header_too_small,  // fewer than 8 bytes
   header_too_large,  // more than 100,000,000 bytes, or 1,000,000 names

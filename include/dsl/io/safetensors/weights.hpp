@@ -20,19 +20,20 @@ struct weights_part {
   std::string file;
 };
 
-/// How weights are named in a file, and what a file must have.
+/// Options for the names of weights in a file, and for what a file must contain.
 struct weights_options {
   weight_naming naming{};
   /// load: whether the file must have every weight of the network, and nothing else; with .parts, every weight of these
   /// parts, and nothing else that begins with their names.
   bool strict = true;
-  /// load: skips weights that have another shape in the file, such as the classifier's for another number of classes.
+  /// load: skips weights that have another shape in the file, such as those of a classifier for another number of
+  /// classes.
   bool skip_mismatch = false;
   /// save, for torch: the value of every num_batches_tracked; below 0: the trainer's steps. Torch uses it only in a
   /// BatchNorm2d with momentum=None.
   long long batches_tracked = -1;
   /// load: the parts of the network to be loaded; empty: all of it. Other weights keep their values. If several parts
-  /// fit a weight, the first one counts.
+  /// match a weight, the first one applies.
   std::vector<weights_part> parts{};
   /// load: whether the network takes over the normalisation of the data, if the file has one; not with .parts.
   bool normalization = true;

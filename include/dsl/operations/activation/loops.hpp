@@ -8,7 +8,7 @@
 
 namespace dsl::plain::TYPENET_MODE {
 
-/// max(0, min(6, x)); NaN stays NaN.
+/// Returns max(0, min(6, x)); NaN stays NaN.
 template <class T>
 T up_to_6(T x) {
   return x < 0 ? T(0) : x > 6 ? T(6) : x;
@@ -99,7 +99,7 @@ T derivative(function f, T x, T y, T alpha) {
   return T(1);
 }
 
-/// y may be x.
+/// Computes the function of each number. y may be x.
 template <class T>
 [[gnu::cold]] void activation_forward(view<T const> const& x, view<T> const& y, function f, T alpha) {
   for_each_channel(y, [&](int n, int c) {
@@ -109,7 +109,8 @@ template <class T>
   });
 }
 
-/// x is what the function's row reads: the activation's output or its input. dx may be dy.
+/// Computes the gradient from x, which is the activation's output or its input, as the function's row says. dx may be
+/// dy.
 template <class T>
 [[gnu::cold]] void activation_backward(view<T const> const& x, view<T const> const& dy, view<T> const& dx, function f,
                                        T alpha, bool accumulate) {

@@ -54,7 +54,7 @@ void for_each_head(host::bound_step<T> const& b, int channels, F f) {
     for (int first = 0; first < channels; first += width) f(attention_head<T>{b.x, n, first, width, channels, scale});
 }
 
-/// y = softmax(queries keys^T / sqrt(width)) values, one query at a time.
+/// Computes y = softmax(queries keys^T / sqrt(width)) values, one query at a time.
 template <class T, bool Causal>
 [[gnu::cold]] void attention_forward(host::bound_step<T> const& b, step_context const&) {
   long long const tokens = b.x.shape.area();
@@ -77,9 +77,9 @@ template <class T, bool Causal>
   });
 }
 
-/// With p the weights, t_ij = dy_i v_j and d_ij = p_ij (t_ij - sum_k p_ik t_ik): dv_j = sum_i p_ij dy_i,
-/// dq_i = scale sum_j d_ij k_j, dk_j = scale sum_i d_ij q_i. The weights are computed again for each query, as in
-/// FlashAttention (Dao et al. 2022).
+/// Computes the gradients of queries, keys and values. With p the attention weights, t_ij = dy_i v_j and d_ij = p_ij
+/// (t_ij - sum_k p_ik t_ik), they are dv_j = sum_i p_ij dy_i, dq_i = scale sum_j d_ij k_j, dk_j = scale sum_i d_ij q_i.
+/// The weights are computed again for each query, as in FlashAttention (Dao et al. 2022).
 template <class T, bool Causal>
 [[gnu::cold]] void attention_backward(host::bound_step<T> const& b, step_context const&) {
   if (!b.to.data) return;

@@ -7,7 +7,7 @@
 
 namespace dsl::plain::TYPENET_MODE {
 
-/// y may be x.
+/// Computes y = gamma x for each channel. y may be x.
 template <class T>
 [[gnu::cold]] void channel_scale_forward(host::bound_step<T> const& b, step_context const&) {
   for_each_channel(b.to, [&](int n, int c) {

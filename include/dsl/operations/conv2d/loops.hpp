@@ -45,7 +45,7 @@ struct channel_groups {
       : in(in_channels / groups), out(out_channels / groups) {}
 };
 
-/// y is (B, O, H', W'), x (B, I, H, W), kernel (O, I / groups, KH, KW); bias may be null.
+/// Computes y (B, O, H', W') from x (B, I, H, W) and kernel (O, I / groups, KH, KW); bias may be null.
 template <class T>
 void conv2d_forward(view<T const> x, T const* kernel, T const* bias, view<T> y, window const& w, int groups = 1) {
   channel_groups const group(x.shape.channels, y.shape.channels, groups);
@@ -122,7 +122,7 @@ void conv2d_backward_data(view<T const> dy, T const* kernel, view<T> dx, window 
   });
 }
 
-/// In inference, a step also computes the batch_norm and the relu after the convolution.
+/// Computes a convolution and, in inference, the batch_norm and the relu after it.
 template <class T>
 inline constexpr loops<T> conv2d_loops{
     .forward =

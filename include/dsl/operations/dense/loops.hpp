@@ -7,7 +7,7 @@
 
 namespace dsl::plain::TYPENET_MODE {
 
-/// y is (B, units), x (B, features), kernel (units, features).
+/// Computes y (B, units) from x (B, features) and kernel (units, features).
 template <class T>
 void dense_forward(view<T const> x, T const* kernel, T const* bias, view<T> y) {
   for (int n = 0; n < y.batch; ++n)

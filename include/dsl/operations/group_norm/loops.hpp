@@ -50,7 +50,7 @@ void for_each_group(shape const& s, int batch, int groups, F f) {
     for (int g = 0; g < groups; ++g) f(n, channel_group{g * count, count});
 }
 
-/// y = gamma (x - mean) / sqrt(variance + epsilon) + beta. y may be x.
+/// Computes y = gamma (x - mean) / sqrt(variance + epsilon) + beta. y may be x.
 template <class T>
 [[gnu::cold]] void group_norm_forward(host::bound_step<T> const& b, step_context const&) {
   for_each_group(b.to.shape, b.to.batch, b.node->groups, [&](int n, channel_group const& g) {
@@ -91,7 +91,7 @@ template <class T>
     }
 }
 
-/// With g = dy gamma and h the normalised x, dx = (g - mean(g) - h mean(g h)) / sqrt(variance + epsilon), where the
+/// Computes dx = (g - mean(g) - h mean(g h)) / sqrt(variance + epsilon), with g = dy gamma and h the normalised x; the
 /// means are over the group. dx may be x or dy, or null.
 template <class T>
 [[gnu::cold]] void group_norm_backward(host::bound_step<T> const& b, step_context const&) {

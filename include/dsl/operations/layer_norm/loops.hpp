@@ -32,7 +32,7 @@ struct pixel_moments {
   }
 };
 
-/// y = gamma (x - mean) / sqrt(variance + epsilon) + beta. y may be x.
+/// Computes y = gamma (x - mean) / sqrt(variance + epsilon) + beta. y may be x.
 template <class T>
 [[gnu::cold]] void layer_norm_forward(host::bound_step<T> const& b, step_context const&) {
   T const *const gamma = b.parameter(role::gamma), *const beta = b.parameter(role::beta);
@@ -45,8 +45,8 @@ template <class T>
     }
 }
 
-/// With g = dy gamma and h the normalised x, dx = (g - mean(g) - h mean(g h)) / sqrt(variance + epsilon). dx may be x
-/// or dy, or null; the gradients of gamma and beta are sums over samples and pixels in double.
+/// Computes dx = (g - mean(g) - h mean(g h)) / sqrt(variance + epsilon), with g = dy gamma and h the normalised x. dx
+/// may be x or dy, or null; the gradients of gamma and beta are sums over samples and pixels in double.
 template <class T>
 [[gnu::cold]] void layer_norm_backward(host::bound_step<T> const& b, step_context const&) {
   int const channels = b.x.shape.channels;

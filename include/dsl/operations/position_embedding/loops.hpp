@@ -7,7 +7,7 @@
 
 namespace dsl::plain::TYPENET_MODE {
 
-/// y may be x. The embedding is (pixels, channels), as in PyTorch.
+/// Adds the embedding, (pixels, channels) as in PyTorch, to each sample. y may be x.
 template <class T>
 [[gnu::cold]] void position_embedding_forward(host::bound_step<T> const& b, step_context const&) {
   for_each_channel(b.to, [&](int n, int c) {

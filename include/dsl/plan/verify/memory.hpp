@@ -199,7 +199,7 @@ struct lifetime {
   int last = -1;
 };
 
-/// Checks, sweeping over the steps, that a buffer that comes into use overlaps no buffer in use.
+/// Checks, in a sweep over the steps, that no buffer overlaps another one that is in use at the same time.
 [[gnu::cold]] constexpr plan_verdict check_overlaps(plan const& p, list<lifetime> const& lifetimes) {
   int const buffers = lifetimes.size();
   list<int> begins(p.steps.size(), -1), ends(p.steps.size(), -1);  // linked lists of buffers per step

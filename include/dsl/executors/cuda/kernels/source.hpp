@@ -12,7 +12,7 @@ struct source_file {
   char const* text;
 };
 
-/// In the order of their dependencies.
+/// All pieces, in the order of their dependencies.
 inline constexpr source_file kernel_sources[] = {
     {
         "prelude.cuh",

@@ -55,7 +55,8 @@ struct kernel_spec {
   friend bool operator==(kernel_spec const&, kernel_spec const&) = default;
 };
 
-/// What changes from step to step. It is in device memory, so that a captured graph can be replayed. As in tensors.cuh.
+/// The numbers that change from step to step. They are in device memory, so that a captured graph can be replayed. The
+/// struct is the same as in tensors.cuh.
 struct step_state {
   std::uint64_t step = 0;          // of the whole training: keys dropout. update increments it
   std::uint64_t seed = 0;          // the engine's, no constant of the kernels: keys dropout and augmentation
