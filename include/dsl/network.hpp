@@ -156,8 +156,8 @@ struct network {
   static constexpr bool gives = sizeof(broken::network_gives < Wanted, is_sound ? output : Wanted, network >) != 0;
 
   /// Returns the bytes of the whole training arena: parameters, gradients, optimizer slots, activations and their
-  /// gradients. The executor's executor_bytes() gives what a library allocates on top. A batch below 1 is a compile
-  /// error in a constant expression and an option_error at run time.
+  /// gradients. The executor's executor_bytes() gives the memory that a library allocates in addition. A batch below 1
+  /// is a compile error in a constant expression and an option_error at run time.
   static constexpr typename constants::count training_bytes(int batch, target to = {}, int optimizer_slots = 1) {
     return bytes({batch, mode::training, to, optimizer_slots});
   }

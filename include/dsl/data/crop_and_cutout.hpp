@@ -65,7 +65,7 @@ struct cutout {
 namespace dsl::detail::TYPENET_MODE {
 
 [[gnu::cold, noreturn]] void refuse_order(char const* does, char const* has);
-/// Returns one transform for what `next` draws after `before`: a transform moves, then flips, then cuts.
+/// Combines two transforms into one that applies `before` and then `next`: a transform shifts, then flips, then cuts.
 transform then(transform const& before, transform const& next);
 
 template <class Policy>

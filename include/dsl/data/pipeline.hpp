@@ -81,7 +81,7 @@ class batch_loader {
   dataset const& data() const { return data_; }
   pipeline_options const& options() const { return options_; }
 
-  /// Begins `epoch` (from 0) at batch `step`, and drops what was left of an earlier epoch. A resumed run continues an
+  /// Begins `epoch` (from 0) at batch `step`, and discards the rest of an earlier epoch. A resumed run continues an
   /// epoch with start(epoch, step), with the same bits from there on.
   [[gnu::cold]] void start(int epoch, std::int64_t step = 0);
 

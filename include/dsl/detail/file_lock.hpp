@@ -35,8 +35,7 @@ inline bool is_named(int descriptor, std::string const& path) {
 }
 
 /// Locks the file that was opened as `path`. Returns false if another process, or another descriptor of this one, holds
-/// the lock, and if the file has lost its name meanwhile. On a file system without locks nobody else counts as holding
-/// it.
+/// the lock, and if the file has lost its name meanwhile. On a file system without locks, the lock is always free.
 inline bool lock_named_file(int descriptor, std::string const& path) {
   if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
   return is_named(descriptor, path);
@@ -49,7 +48,7 @@ namespace dsl::TYPENET_MODE {
 /// Reserves a name for one writer for the lifetime of the object, by locking PATH.lock. Another writer gets a
 /// file_error that names the process holding it. The kernel releases the lock however that process ends; the next one
 /// takes over the file left behind. It uses flock(): on NFS this locks on the server, which other machines see, unless
-/// the mount says nolock or local_lock. A file system without locks refuses nobody.
+/// the mount says nolock or local_lock. On a file system without locks, no writer is refused.
 ///   file_lock const mine("run.png", "plot");
 class file_lock {
  public:

@@ -9,7 +9,7 @@
 namespace dsl::TYPENET_MODE {
 
 /// The weights of an engine, which further engines may read: engine::weights() returns them, and
-/// engine_options::weights passes them on. While somebody else holds them they cannot change: training and
+/// engine_options::weights passes them on. While several owners hold them, they cannot change: training and
 /// write_parameter throw an option_error. Executors derive their own class.
 class shared_weights {
  public:

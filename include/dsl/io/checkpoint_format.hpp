@@ -47,8 +47,8 @@ constexpr bool is_epoch(double v) { return v >= 0 && v < 1e9; }
 [[gnu::cold]] epoch_record read_epoch(double const* v);
 
 /// Calls f(slot, k, numbers) for every parameter (slot -1) and each of its optimizer slots, in the file's order. A
-/// frozen parameter has slots of zeros in the file, so that files can be used by networks that differ in what is
-/// frozen.
+/// frozen parameter has slots of zeros in the file, so that files can be used by networks that differ in their frozen
+/// layers.
 template <class F>
 void for_each_array(graph_view const& g, long long slots, F f) {
   for (int k = 0; k < g.size.parameters; ++k) {
@@ -58,8 +58,8 @@ void for_each_array(graph_view const& g, long long slots, F f) {
 }
 [[gnu::cold]] std::uint64_t checksum(std::string const& bytes, std::size_t size);
 
-/// Returns a checkpoint as bytes. `head` has what the trainer does not know, and the number of slots to keep. `weights`
-/// replace the network's own if given.
+/// Returns a checkpoint as bytes. `head` has the fields that the trainer does not know, and the number of slots to
+/// keep. `weights` replace the network's own if given.
 [[gnu::cold]] std::string checkpoint_bytes(trainer& t, checkpoint_head head, history const& past,
                                            std::string const& callbacks, std::vector<float> const* weights = nullptr);
 
@@ -93,10 +93,10 @@ class checkpoint_reader {
 
  private:
   [[gnu::cold]] void read_record(std::int64_t i, double (&to)[epoch_numbers]) const;
-  /// Throws unless this holds, and ends the message in the advice.
+  /// Throws an error whose message ends with the advice, unless `holds`.
   [[gnu::cold]] void need_or(bool holds, std::string const& what) const;
-  /// Checks what a run and its callbacks rely on: the records are of finished epochs, and there is at least one if the
-  /// next epoch has not begun.
+  /// Checks the conditions that a run and its callbacks rely on: the records are of finished epochs, and there is at
+  /// least one if the next epoch has not begun.
   [[gnu::cold]] void check_position() const;
 
   std::string const& bytes_;

@@ -279,7 +279,7 @@ class emitter {
   }
 
   /// Emits the steps that compute a tensor again, if it was not kept and they have not run yet. Of a concat's buffer
-  /// they fill only what is needed: an input of another branch may be overwritten by its gradient by now.
+  /// they fill only the slices that are needed: the input of another branch may already be overwritten by its gradient.
   [[gnu::cold]] constexpr void compute_again(int tensor) {
     int const t = micro_ * g_.size.tensors + tensor;
     int const b = p_.activations[t].buffer;

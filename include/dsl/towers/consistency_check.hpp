@@ -18,7 +18,7 @@ namespace dsl::detail::TYPENET_MODE {
 /// characters are compared.
 [[gnu::cold]] void agree_on_text(process_group& all, char const* what, std::string const& text);
 
-/// Checks that all processes have the same images. `what` is "train" or "validation".
+/// Checks that all processes have the same samples. `what` is "train" or "validation".
 [[gnu::cold]] void agree_on_data(process_group& all, dataset const* data, char const* what);
 
 /// Checks that all processes train the same network in the same way.

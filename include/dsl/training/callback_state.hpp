@@ -85,7 +85,7 @@ class callback_state {
 
   /// Whether it restores state rather than saving it.
   bool restores() const { return restores_; }
-  /// Returns what was saved, for a file.
+  /// Returns the saved bytes, for a file.
   std::string const& bytes() const { return bytes_; }
 
  private:

@@ -161,8 +161,8 @@ struct api {
   void operator()(entry<R(P...)> const& e, std::type_identity_t<P>... arguments) const {
     require(e, e.function(arguments...));
   }
-  /// Makes owners that use this table release nothing from now on: for a device whose work may never end, where each
-  /// release would wait for it.
+  /// Makes owners that use this table release nothing from now on. This is for a device whose work may never end, where
+  /// each release would wait for that work.
   [[gnu::cold]] void give_nothing_back() {
     leave(cudaFree), leave(cudaFreeHost);
     leave(cudaStreamSynchronize), leave(cudaStreamDestroy), leave(cudaEventDestroy), leave(cudaGraphExecDestroy);
@@ -183,8 +183,8 @@ struct api {
   static void leave(entry<R(P...)>& e) {
     e.function = [](P...) { return R{}; };
   }
-  /// Clears the error, too: the runtime keeps it until it is read, and libraries that read it after their own launches
-  /// would take it for theirs.
+  /// It also clears the error: the runtime keeps an error until it is read, and libraries that read it after their own
+  /// launches would report it as theirs.
   template <class Error = executor_error>
   [[gnu::cold, noreturn]] void fail(char const* library, char const* call, char const* why) const {
     cudaGetLastError.function();

@@ -28,8 +28,8 @@ inline float number_at(storage t, std::byte const* raw, long long i) {
 
 /// A network's state on one device, in the plan's flat arenas: parameters and running statistics and, for training,
 /// gradients and optimizer slots. If tensors are stored in 16 bits, it also has a copy of the parameters in that type,
-/// and one of the gradients for those that cuDNN computes in it. A convolution's kernel is stored as (out, height,
-/// width, in); reading and writing from the host use (out, in, height, width).
+/// and a copy of the gradients that cuDNN computes in it. A convolution's kernel is stored as (out, height, width, in);
+/// reading and writing from the host use (out, in, height, width).
 class arena {
  public:
   [[gnu::cold]] arena(api const& a, cudaStream_t s, graph_view const& g, storage t, int slots)

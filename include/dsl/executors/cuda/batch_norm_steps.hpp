@@ -9,14 +9,14 @@
 namespace dsl::cu::TYPENET_MODE {
 
 /// Records batch_norm in training. Steps of one group share their launches. Synchronized ones communicate with the
-/// other towers twice: to join moments, and to sum what the input's gradient needs.
+/// other towers twice: to join moments, and to sum the numbers that the input's gradient needs.
 class batch_norm_steps {
  public:
   /// `moments` is the memory where a tower's moments are stored, with the layout of the running ones, instead of
   /// updating those; or null.
   batch_norm_steps(recording& r, tower_meetings& towers, float* moments) : r_(r), towers_(towers), moments_(moments) {}
 
-  /// Returns how many steps from `first` on share launches.
+  /// Returns how many steps share launches, starting with step `first`.
   int together(int first) const {
     step const& x = r_.steps()[first];
     int count = 1;
@@ -90,8 +90,8 @@ class batch_norm_steps {
               g.forward, all);
     if (!idle()) r_.launch(kernels::batch_norm_apply(r_.type, g.pixels, g.layers), g.forward);
   }
-  /// Joins what the towers' data gradients need. dgamma and dbeta remain this tower's share; all_reduce sums them like
-  /// every gradient.
+  /// Sums the numbers that the towers' data gradients need. dgamma and dbeta remain this tower's share; all_reduce sums
+  /// them like every gradient.
   void join_backward(group& g) {
     if (!wants_input_gradient(g)) {
       if (!idle()) back(g);

@@ -11,9 +11,9 @@
 namespace dsl::cu::TYPENET_MODE {
 
 /// Builds a program from a plan whose activations have memory: chooses convolutions, compiles kernels, records the
-/// graphs. `workspace_limit`: bytes that one convolution may use. `ready`: where ranks that record collectives meet
-/// just before, since the first collective of each kind waits for all ranks, and timing plans may take one rank minutes
-/// longer than another.
+/// graphs. `workspace_limit` is the number of bytes that one convolution may use. `ready` synchronises ranks that
+/// record collectives just before they do, since the first collective of each kind waits for all ranks, and timing
+/// plans may take one rank minutes longer than another.
 [[gnu::cold]] inline void build_program(engine_parts const& e, program& p, std::string const& architecture,
                                         long long workspace_limit, handshake& ready) {
   auto const wait = [&] { e.calls(e.calls.cudaStreamSynchronize, e.stream); };

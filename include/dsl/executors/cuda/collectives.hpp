@@ -25,12 +25,12 @@ class device_communicator {
   virtual void all_reduce(float* data, long long count, cudaStream_t s) = 0;
   /// Sets all[0 ... ranks * count) to rank 0's `count` numbers, rank 1's, and so on; otherwise like all_reduce.
   virtual void all_gather(float const* data, long long count, float* all, cudaStream_t s) = 0;
-  /// Waits until all work queued on s is done. Throws if another rank has failed or does not come in time.
+  /// Waits until all work queued on s is done. Throws if another rank has failed or does not arrive in time.
   virtual void wait(cudaStream_t s, char const* what) = 0;
   /// Whether nothing has failed; otherwise every later call throws.
   virtual bool usable() const = 0;
-  /// Gives up: ends what its own device waits for, and returns at once. Other ranks are told only over networks, if at
-  /// all.
+  /// Gives up: ends the waits of its own device, and returns at once. Other ranks learn of this only over networks, if
+  /// at all.
   virtual void abort() noexcept = 0;
   /// Waits a limited time for the work on s to end, in a rank that has given up, and returns whether it has ended. If
   /// not, it may never end, and every call that waits for the device may hang.
@@ -40,8 +40,9 @@ class device_communicator {
   device_communicator() = default;
 };
 
-/// A meeting of the ranks on the host before their devices communicate, to exchange what these need. If a rank fails
-/// before, its handshake's destructor says so, so that no rank waits for it; the others throw peer_error.
+/// Synchronises the ranks on the host before their devices communicate, and exchanges the data that these need. If a
+/// rank fails before that, the destructor of its handshake reports it, so that no rank waits for it; the others throw
+/// peer_error.
 class handshake {
  public:
   using note = std::array<std::byte, 128>;

@@ -76,8 +76,8 @@ inline plan_facts facts_of(backend_descriptor const& config) {
   return f;
 }
 
-// Builds p.plan from p.config. Any status but success is a refusal, whatever it says: engines that cannot be used here
-// report whatever they run into, for example a failed execution for a kernel that cannot be loaded.
+// Builds p.plan from p.config. Any status but success is a refusal: engines that cannot be used here report arbitrary
+// errors, for example a failed execution if a kernel cannot be loaded.
 inline cudnnStatus_t build(plan_target const& on, convolution_plan& p) {
   backend_descriptor plan(on.calls(), CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, "an execution plan");
   on.prepare_plan(plan);

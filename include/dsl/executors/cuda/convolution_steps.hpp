@@ -127,7 +127,8 @@ class convolution_steps {
     o.precision = factors_of(r_.parts.precision);
     o.deterministic = r_.parts.deterministic;
     o.workspace_limit = bench_.bytes();
-    // cuDNN compiles all its plans with bias and relu in 16 bits at run time; only one would leave no choice.
+    // cuDNN compiles all its plans with bias and relu in 16 bits at run time; with only one such plan there would be no
+    // choice.
     if (o.pass == convolution_pass::forward_inference && r_.type == storage::bf16) o.most_compiled = 2;
     plan_bench const bench{r_.parts.cudnn, r_.parts.stream, t, bench_.data()};
     if (!o.deterministic) fill_factors(c, o, t);

@@ -24,7 +24,7 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// Throws executor_error with the call that failed, on what, and the reason that cuDNN stores.
+/// Throws an executor_error that names the call that failed, its object, and the reason that cuDNN stores.
 [[noreturn, gnu::cold]] inline void fail_cudnn(api const& a, cudnnStatus_t status, char const* call, char const* what) {
   char why[256] = "";
   a.cudnnGetLastErrorString.function(why, sizeof why);

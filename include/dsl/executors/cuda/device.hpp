@@ -130,7 +130,7 @@ class event {
   ~event() { api_->ignore(api_->cudaEventDestroy.function(handle_)); }
   /// Records all work given to s so far.
   void record(cudaStream_t s) const { (*api_)(api_->cudaEventRecord, handle_, s); }
-  /// Makes later work on s wait for what was last recorded.
+  /// Makes later work on s wait for the point that was last recorded.
   void hold(cudaStream_t s) const { (*api_)(api_->cudaStreamWaitEvent, s, handle_, 0U); }
   /// Makes later work on `second` wait for all work given to `first`.
   void order(cudaStream_t first, cudaStream_t second) const {
@@ -143,9 +143,9 @@ class event {
   cudaEvent_t handle_ = nullptr;
 };
 
-/// Work recorded once and replayed with one call: what `record` enqueues on s is not executed now. The graph is
-/// uploaded to the device at once, since its first launch must not wait there for what another device's launch holds
-/// up.
+/// Work that is recorded once and replayed with one call: the work that `record` enqueues on s is not executed now. The
+/// graph is uploaded to the device at once, because its first launch must not wait for an upload that a launch on
+/// another device blocks.
 class replay {
  public:
   template <class F>

@@ -311,7 +311,7 @@ class engine final : public dsl::engine {
     api_(api_.cudaMemcpyAsync, to.data(), from, to.size(), cudaMemcpyDeviceToHost, stream_.get());
     api_(api_.cudaStreamSynchronize, stream_.get());
   }
-  /// Updates what is derived from the parameters, if they have changed.
+  /// Updates the data derived from the parameters, if these have changed.
   void refresh(program& p) {
     if (arena_.copies_are_old()) library_.launch(narrow_, stream_.get(), arena_.parameters(), arena_.copies());
     arena_.note_copies(false);

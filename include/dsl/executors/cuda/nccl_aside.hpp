@@ -12,8 +12,8 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// A call that may never return, on its own thread: ncclCommAbort and ncclCommDestroy wait for any graph that still
-/// contains the communicator's collectives. If the wait is given up, the thread is left behind.
+/// Runs a call that may never return on its own thread: ncclCommAbort and ncclCommDestroy wait for any graph that still
+/// contains the communicator's collectives. If the caller stops waiting, the thread remains.
 class call_aside {
  public:
   call_aside() = default;

@@ -14,8 +14,8 @@ namespace dsl::cu::TYPENET_MODE {
 
 /// Time limits, of which NCCL has none.
 struct nccl_deadlines {
-  /// Until all ranks have come, and until a collective is queued: the first of a kind connects the ranks, so all must
-  /// reach it, recorded or not.
+  /// The time until all ranks have arrived, and until a collective is queued: the first collective of a kind connects
+  /// the ranks, so all must reach it, recorded or not.
   std::chrono::milliseconds start{30'000};
   std::chrono::milliseconds wait{30'000};   // for one wait()
   std::chrono::milliseconds close{10'000};  // for each of the two ways to end
@@ -48,14 +48,14 @@ class nccl_communicator final : public device_communicator {
   /// Queued on s, or recorded if s is recording. Throws option_error for invalid arguments, and executor_error for
   /// other failures.
   void all_reduce(float* data, long long count, cudaStream_t s) override;
-  /// Gives all ranks every rank's numbers, in rank order; otherwise like all_reduce.
+  /// Gathers every rank's numbers on all ranks, in rank order; otherwise like all_reduce.
   void all_gather(float const* data, long long count, float* all, cudaStream_t s) override;
   /// Waits until all work queued on s is done. Throws executor_error if that takes too long, or if NCCL reports an
-  /// error; cudaStreamSynchronize would wait without end for a rank that has died. `what` is for the message.
+  /// error; cudaStreamSynchronize would wait forever for a rank that has died. `what` is for the message.
   void wait(cudaStream_t s, char const* what = "queued collectives") override;
 
-  /// Begins to end what other ranks make hang on this rank's GPU, and returns at once. NCCL tells other ranks only over
-  /// networks: in one process and on one machine they learn of it from the group, or by a deadline.
+  /// Begins to end the work on this rank's GPU that waits for other ranks, and returns at once. NCCL informs other
+  /// ranks only over networks: in one process and on one machine they learn of it from the group, or by a deadline.
   void abort() noexcept override;
   /// Waits at most `deadlines.close` for the work on s, and returns whether it has ended.
   bool ended(cudaStream_t s) noexcept override;
@@ -75,15 +75,15 @@ class nccl_communicator final : public device_communicator {
   [[gnu::cold, noreturn]] void out_of_time(char const* call, char const* what, std::chrono::milliseconds longest);
   [[gnu::cold, noreturn]] void fail(char const* call, std::string const& why, bool is_another_s = false);
 
-  /// Ends in an orderly way, which is a collective, too.
+  /// Ends the communicator in an orderly way; that is a collective, too.
   void finish() noexcept;
   void end_with(entry<ncclResult_t(ncclComm_t)> const& e) noexcept;
 
   api const& api_;
   nccl_api const& nccl_;
   communicator* group_;
-  // Its start runs in the background, even if given up, and stores the communicator once more when it ends; the call
-  // that ends the communicator waits for that.
+  // NCCL starts a communicator in the background, even after the start has been given up, and then stores the
+  // communicator once more; the call that ends the communicator waits for that.
   std::unique_ptr<ncclComm_t> place_ = std::make_unique<ncclComm_t>(nullptr);
   ncclComm_t comm_ = nullptr;
   int rank_, ranks_;

@@ -15,7 +15,7 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// Turns a plan's steps into what a run enqueues.
+/// Records the work that a run enqueues for a plan's steps.
 class step_recorder {
  public:
   /// `bench` is memory that convolutions may use while they are timed.
@@ -77,7 +77,7 @@ class step_recorder {
 
   // ---- steps -------------------------------------------------------------------------------------------------------
   bool ends_in_loss(int s) const { return joins_loss(e_.graph, p_.plan, s); }
-  /// Returns how many steps from s on share a launch.
+  /// Returns how many steps share a launch, starting with step s.
   int together(int s) const {
     step const& x = steps()[s];
     if (x.kind == op::batch_norm && training()) return norms_.together(s);

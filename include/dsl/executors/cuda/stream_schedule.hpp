@@ -33,7 +33,7 @@ class stream_schedule {
       if (s >= 0) is_awaited_[static_cast<std::size_t>(s)] = true;
   }
 
-  /// Switches to the queue of steps that share a launch, after what they wait for.
+  /// Switches to the queue of steps that share a launch, after the steps that these wait for.
   void turn(int first, int count) {
     int last = -1;
     for (int s = first; s < first + count; ++s) last = std::max(last, queues_.wait[s]);

@@ -33,7 +33,7 @@ class tower_meetings {
     forked_ = false;
     r_.enqueue([&e = r_.parts] { e.link->fence.order(e.link->comm_stream.get(), e.stream); });
   }
-  /// Makes later steps wait for what began on the engine's own stream.
+  /// Makes later steps wait for the work begun on the engine's own stream.
   void meet() {
     if (meetings_.empty()) return;
     r_.cut([all = std::move(meetings_)] {

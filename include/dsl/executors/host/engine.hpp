@@ -245,20 +245,20 @@ class engine : public dsl::engine {
     return buffer_data<double>(p, p.plan.operands[s.first_operand + i].buffer);
   }
   T* flat(region r) const { return state_.flat(r); }
-  /// Returns a counter of changes to the parameters. An update is counted at the end of its run: nobody reads them in
-  /// between.
+  /// Returns a counter of changes to the parameters. An update is counted at the end of its run; no step reads the
+  /// parameters in between.
   std::uint64_t const* parameters_version() const { return &state_.kept()->version; }
-  /// Counts the calls of write_parameter, which alone changes what is frozen.
+  /// Returns a counter of calls to write_parameter, the only function that changes frozen parameters.
   std::uint64_t const* written_version() const { return &state_.kept()->written_version; }
-  /// Returns the weights with their version and what was packed from them.
+  /// Returns the weights with their version and the kernels packed from them.
   host::weights& kept() const { return *state_.kept(); }
-  /// Whether somebody else holds the weights, so that nobody may change them.
+  /// Whether another owner holds the weights, too, so that they must not change.
   bool shares_weights() const { return state_.kept().use_count() > 1; }
   /// Returns null if one thread runs everything.
   host::thread_team* team() const { return team_.get(); }
 
  private:
-  /// Counts a change of the weights. Throws option_error if somebody else holds them.
+  /// Counts a change of the weights. Throws option_error if another owner holds them, too.
   void change_weights() {
     if (shares_weights()) refuse_change();
     ++state_.kept()->version;

@@ -52,7 +52,7 @@ class plain_loops {
   [[gnu::cold]] std::string described() const { return words_.empty() ? "" : ", plain loops for " + words_; }
 
  private:
-  // A plain loop moves about a gigabyte per second, a tenth of what a kernel does. Below this number of bytes it takes
+  // A plain loop moves about a gigabyte per second, a tenth of a kernel's rate. Below this number of bytes it takes
   // less than a millisecond, and below a hundredth of a step's bytes less than a tenth of the step's time.
   static constexpr long long worth_saying = 1 << 20;
 

@@ -40,8 +40,8 @@ struct sgd_constants {
         rate_in_velocity(c.rule->rate_in_velocity) {}
 };
 
-/// Turns g into what the optimizer uses of a gradient: scaled, clamped, with weight decay; decoupled decay changes p
-/// instead. V is T, or a vector of T. Vectors are passed by reference: passing by value requires an instruction set
+/// Converts g to the gradient that the optimizer uses: scaled, clamped, and with weight decay. Decoupled decay changes
+/// p instead. V is T, or a vector of T. Vectors are passed by reference: passing by value requires an instruction set
 /// that only the caller has selected.
 template <class T, class V>
 [[gnu::always_inline]] inline void prepare(sgd_constants<T> const& c, V& p, V& g) {

@@ -35,8 +35,8 @@ inline value_loss value_loss_at(loss kind, bool from_logits, double y, double wa
   }
 }
 
-/// Sums the samples' losses, each the mean over its outputs, in metrics[0], in double and in order, and what
-/// batch_metrics calls correct in metrics[1]. `wanted` is (samples, outputs) in NCHW. `gradient`, if it has memory,
+/// Sums the samples' losses, each the mean over its outputs, in metrics[0], in double and in order, and the number that
+/// batch_metrics calls `correct` in metrics[1]. `wanted` is (samples, outputs) in NCHW. `gradient`, if it has memory,
 /// receives d(mean loss)/dy or d(mean loss)/d(logits); for the other arguments see compute_loss.
 template <class T>
 [[gnu::cold]] void compute_value_loss(loss kind, bool from_logits, view<T const> y, float const* wanted,

@@ -85,8 +85,8 @@ class depthwise_regions {
   int lanes() const { return kernels_.lanes; }
   /// Returns how many floats a thread needs for panels.
   long long panels() const { return copies_ ? sources_.sources * panel_.block(lanes()) : 0; }
-  /// Returns what the regions of a sample's channel block read: the image itself, or panels, which this call fills in
-  /// `scratch`.
+  /// Returns the data that the regions of a sample's channel block read: the image itself, or panels, which this call
+  /// fills in `scratch`.
   float const* read(view<float const> const& x, int n, int block, float* scratch) const {
     if (!copies_) return sample_of(x, n) + 1LL * block * lanes() * x.shape.area();
     fill_sources(panel_, x, n, block, channels_, sources_, scratch);

@@ -10,9 +10,9 @@
 
 namespace dsl::native_cpu::TYPENET_MODE {
 
-/// A copy of a part of one image and of what a convolution reads around it: channel blocks of rows x columns vectors,
-/// 0 outside of the image. With it, kernels need no bounds checks, and planes whose size is a power of two do not
-/// compete for the same cache lines. Its rows follow each other on the image, or are bands of `band` rows, each for
+/// A copy of a part of one image and of the pixels around it that a convolution reads: channel blocks of rows x columns
+/// vectors, 0 outside of the image. With it, kernels need no bounds checks, and planes whose size is a power of two do
+/// not compete for the same cache lines. Its rows follow each other on the image, or are bands of `band` rows, each for
 /// one row of a kernel with a large dilation.
 struct panel {
   int row = 0;  // of the image, where it begins; may be negative

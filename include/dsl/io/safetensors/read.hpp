@@ -30,7 +30,7 @@ class file {
  public:
   explicit file(std::string const& path) : mapped_(open(path)), contents_(read_contents(all(), path)) {}
 
-  /// Return what the header says: the tensors in the order of their data, and the metadata.
+  /// Return the content of the header: the tensors in the order of their data, and the metadata.
   std::vector<tensor> const& tensors() const { return contents_.tensors; }
   text_by_name const& metadata() const { return contents_.metadata; }
   /// Returns the tensor of that name, or null.

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-/// Specs of kernels/dense.cuh, softmax.cuh and loss.cuh: what is at the end of a classifier.
+/// Specs of kernels/dense.cuh, softmax.cuh and loss.cuh: the kernels at the end of a classifier.
 namespace dsl::cu::kernels::detail::TYPENET_MODE {
 
 /// Returns the number of threads that share a sample's outputs, a power of 2.
