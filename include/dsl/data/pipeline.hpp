@@ -77,7 +77,7 @@ class batch_loader {
 
   /// Returns the number of batches per epoch; a short last one counts unless options().drop_last.
   std::int64_t steps_per_epoch() const;
-  /// Return what the constructor was given.
+  /// Return the constructor's arguments.
   dataset const& data() const { return data_; }
   pipeline_options const& options() const { return options_; }
 

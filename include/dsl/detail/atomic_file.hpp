@@ -88,8 +88,8 @@ class atomic_file {
     if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail(reason(errno), "give another path");
     temporary_.clear();
   }
-  /// Commits under another name in the same folder, for readers that look at every file whose name begins with the
-  /// first.
+  /// Commits under another name in the same folder, for readers that open every file whose name begins with the first
+  /// name.
   void commit_as(std::string path) {
     path_ = std::move(path);
     commit();

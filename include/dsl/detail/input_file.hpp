@@ -71,7 +71,7 @@ class input_file {
   static std::string reason(int code) { return std::strerror(code); }  // thread-safe in glibc
 
  private:
-  /// The destructor does not run after a constructor that throws.
+  /// Closes the file and throws, for the constructor: if that throws, the destructor does not run.
   [[noreturn]] void close_and_fail(std::string const& found) const {
     ::close(descriptor_);
     fail(found);

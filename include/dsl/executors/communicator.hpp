@@ -36,8 +36,8 @@ class communicator {
   /// Returns the number of pieces into which an engine should split its gradients so that they are summed while it
   /// computes others; 1 if that gains nothing.
   virtual int buckets() const { return 1; }
-  /// Does all_reduce, but may return before the numbers are final: nobody may read or write them until
-  /// finish_all_reduces(). Any other call here finishes them, too.
+  /// Does all_reduce, but may return before the numbers are final: they must not be read or written before
+  /// finish_all_reduces(). Every other call of this interface also finishes them.
   virtual void start_all_reduce(float* data, long long count) { all_reduce(data, count); }
   virtual void start_all_reduce(double* data, long long count) { all_reduce(data, count); }
   /// Waits until all sums that this rank has started are final.

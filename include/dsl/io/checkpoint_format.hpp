@@ -67,7 +67,8 @@ void for_each_array(graph_view const& g, long long slots, F f) {
 /// for "x.safetensors".
 [[gnu::cold]] char const* ending_of_other_format(std::string const& path);
 
-/// The advice of messages about an unusable file: a run can start without its checkpoint; loading weights needs a file.
+/// The advice in messages about an unusable file: a run can start without its checkpoint, but loading weights needs a
+/// file.
 inline constexpr char const* start_without = "start without it";
 inline constexpr char const* give_another = "give another file";
 

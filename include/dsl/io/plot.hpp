@@ -73,8 +73,8 @@ namespace dsl::TYPENET_MODE {
 /// gnuplot 5. Throws file_error, and leaves an existing file as it was.
 void plot(history const& h, std::string const& path, plot_options const& options = {});
 
-/// Throws before the training what plot() would throw for `path` after it. It draws one point as a trial, which takes
-/// 0.1 s, and leaves no file.
+/// Throws, before the training, the errors that plot() would throw for `path` after it. It draws one point as a trial,
+/// which takes 0.1 s, and leaves no file.
 void check_plot(std::string const& path);
 
 }  // namespace dsl::TYPENET_MODE

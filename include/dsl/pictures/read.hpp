@@ -16,7 +16,7 @@ namespace dsl::TYPENET_MODE {
 [[gnu::cold]] rgb_picture decode_picture(std::uint8_t const* data, std::size_t size, std::string const& name,
                                          picture_limits const& limits = {});
 
-/// Reads a PNG or JPEG file, whatever the ending of its name. Throws what decode_picture throws.
+/// Reads a PNG or JPEG file, whatever the ending of its name. Throws the same errors as decode_picture.
 [[gnu::cold]] rgb_picture read_picture(std::string const& path, picture_limits const& limits = {});
 
 }  // namespace dsl::TYPENET_MODE

@@ -40,8 +40,8 @@ class in_process_group {
   /// Returns the communicator for the thread that is the r-th rank of this process. It lives as long as the group.
   communicator& at(int r) { return members_[r]; }
 
-  /// Gives up: every waiting rank, and every later call, throws an executor_error with this reason. Returns when nobody
-  /// uses the ranks' numbers any more.
+  /// Gives up: every waiting rank, and every later call, throws an executor_error with this reason. Returns when no
+  /// thread uses the ranks' numbers any more.
   [[gnu::cold]] void abort(std::string const& why);
   /// Throws that error if a rank has given up.
   void require_all();

@@ -36,7 +36,7 @@ namespace dsl::detail::TYPENET_MODE {
 [[gnu::cold]] std::string entry_of(std::string const& environment, char const* name);
 
 /// Returns "rank 2 (process 4711 of this machine) is stopped" for ranks of the job on this machine that do not run,
-/// according to /proc and the launcher's environment. It names the cause of a timeout that MPI does not.
+/// according to /proc and the launcher's environment. It names the cause of a timeout, which MPI does not.
 [[gnu::cold]] std::string halted_ranks();
 
 }  // namespace dsl::detail::TYPENET_MODE

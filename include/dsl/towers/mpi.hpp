@@ -24,8 +24,8 @@ namespace dsl::TYPENET_MODE {
 
 /// The deadline and the message size of an mpi object.
 struct mpi_options {
-  /// Seconds until the job ends after a process has died or hangs; at least 1, and longer than the start of MPI, or a
-  /// step and a validation batch, take.
+  /// The seconds after which the job ends if a process has died or hangs. At least 1, and longer than MPI takes to
+  /// start and than a step and a validation batch take.
   double deadline_s = 30;
   /// The largest message in bytes, from 1 to 2147483647; longer ones are sent in pieces.
   long long largest_message = 1LL << 30;

@@ -31,8 +31,8 @@ class process_group {
   /// Sends out[q] to process q and receives in[q] from it: `processes()` messages each, of sizes on which both sides
   /// agree. `what` names the call in error messages.
   virtual void exchange(char const* what, process_message const* out, process_message const* in) = 0;
-  /// Makes an exchange under way, and every later one, throw executor_error with this reason soon. Any thread may call
-  /// it. A group that cannot do so waits for the exchange to end.
+  /// Makes the current exchange, if there is one, and every later one throw executor_error with this reason. Any thread
+  /// may call it. A group that cannot do so waits for the exchange to end.
   virtual void interrupt(std::string const& /*why*/) {}
   /// Sets whether other threads of this process compute during an exchange, which should then sleep while it waits.
   virtual void share_cores(bool) {}

@@ -140,7 +140,8 @@ struct any_compile_options {
   any_value<broken::field::verify, plan_checker> verify{};
 };
 
-/// Stand for any argument before such options. Their conversion makes the call worse than one whose options fit.
+/// Any argument before such options can be converted to these types. Because it must be converted, an overload whose
+/// options fit is preferred.
 struct any_executor {
   template <class Found>
   any_executor(Found const&) {  // NOLINT(google-explicit-constructor)

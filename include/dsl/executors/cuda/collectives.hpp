@@ -29,8 +29,8 @@ class device_communicator {
   virtual void wait(cudaStream_t s, char const* what) = 0;
   /// Whether nothing has failed; otherwise every later call throws.
   virtual bool usable() const = 0;
-  /// Gives up: ends the waits of its own device, and returns at once. Other ranks learn of this only over networks, if
-  /// at all.
+  /// Gives up: cancels the queued work of its own device that waits for other ranks, and returns at once. Other ranks
+  /// learn of this only over networks, if at all.
   virtual void abort() noexcept = 0;
   /// Waits a limited time for the work on s to end, in a rank that has given up, and returns whether it has ended. If
   /// not, it may never end, and every call that waits for the device may hang.

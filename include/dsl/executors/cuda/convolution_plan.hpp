@@ -121,8 +121,8 @@ inline backend_descriptor bind_tensors(convolution_plan const& p, convolution_te
 }
 
 /// Enqueues a plan on the handle's stream: one call, which may be captured, and no allocation by typenet. Returns false
-/// if the plan cannot run here, for whatever reason. An error of the device itself shows only when the stream is waited
-/// for.
+/// if the plan cannot run here, for whatever reason. An error of the device itself is reported only by a later call
+/// that waits for the stream.
 inline bool try_execute(cudnn_handle const& h, convolution_plan const& p, backend_descriptor const& pack) {
   api const& a = h.calls();
   if (a.cudnnBackendExecute.function(h.get(), p.get(), pack.get()) == CUDNN_STATUS_SUCCESS) return true;

@@ -47,7 +47,7 @@ class cudnn_handle {
   cudnn_handle& operator=(cudnn_handle const&) = delete;
   ~cudnn_handle() { api_->cudnnDestroy.function(handle_); }
 
-  /// Executes on that stream from now on.
+  /// Makes the handle execute on this stream from now on.
   void set_stream(cudaStream_t s) { (*api_)(api_->cudnnSetStream, handle_, s); }
   cudnnHandle_t get() const { return handle_; }
   api const& calls() const { return *api_; }

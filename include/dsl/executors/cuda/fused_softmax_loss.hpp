@@ -8,8 +8,9 @@
 namespace dsl::cu::TYPENET_MODE {
 
 /// Whether step s is the network's last softmax and can be computed in one launch with the loss after it. In that
-/// launch a block writes its sample's gradient while others may still read their logits. The plan has the two one after
-/// the other; so its gradient must not overlap the logits, or must place each number on its own logit.
+/// launch a block writes its sample's gradient while others may still read their logits. The plan, however, runs the
+/// loss after the softmax. So the gradient must not overlap the logits in the plan, unless each number has the address
+/// of its own logit.
 [[gnu::cold]] inline bool joins_loss(graph_view const& g, plan const& p, int s) {
   step const& x = p.steps[s];
   if (x.what != action::forward || x.kind != op::softmax || x.node != g.size.nodes - 1) return false;

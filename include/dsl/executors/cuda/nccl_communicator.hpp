@@ -31,8 +31,8 @@ struct nccl_deadlines {
 /// again.
 class nccl_communicator final : public device_communicator {
  public:
-  /// Waits for the other ranks. `group`, or null, is told if this rank gives up. Throws option_error for an invalid
-  /// rank, and executor_error if NCCL fails or not all ranks come in time.
+  /// Waits for the other ranks. If this rank gives up, it tells `group`, which may be null. Throws option_error for an
+  /// invalid rank, and executor_error if NCCL fails or not all ranks come in time.
   [[gnu::cold]] nccl_communicator(api const& a, nccl_api const& n, nccl_id const& id, int rank, int ranks,
                                   nccl_deadlines const& d = {}, communicator* group = nullptr);
   /// Waits until all ranks end, at most twice `close`; if an exception destroys it, aborts at once. What hangs even
@@ -54,7 +54,7 @@ class nccl_communicator final : public device_communicator {
   /// error; cudaStreamSynchronize would wait forever for a rank that has died. `what` is for the message.
   void wait(cudaStream_t s, char const* what = "queued collectives") override;
 
-  /// Begins to end the work on this rank's GPU that waits for other ranks, and returns at once. NCCL informs other
+  /// Starts to cancel the work on this rank's GPU that waits for other ranks, and returns at once. NCCL informs other
   /// ranks only over networks: in one process and on one machine they learn of it from the group, or by a deadline.
   void abort() noexcept override;
   /// Waits at most `deadlines.close` for the work on s, and returns whether it has ended.

@@ -61,7 +61,7 @@ struct segment {
   host::task meeting{};                // what the host does when the device is done; empty for the last
 };
 
-/// Numbers on their way to other towers and back.
+/// The host memory in which towers exchange numbers.
 struct host_exchange {
   pinned_memory mine, all;
   std::vector<double> sent, received;

@@ -27,9 +27,9 @@ class program_list {
   program_list(engine_parts const& e, std::string const& architecture, long long workspace_limit)
       : e_(e), architecture_(architecture), workspace_limit_(workspace_limit) {}
 
-  /// Calls make(where ranks meet before they record), which returns a program's number, or -1. In training with other
-  /// towers, either all of them get a program or none does: otherwise their recorded collectives would never match
-  /// again.
+  /// Calls make(ready), which returns a program's number, or -1; `ready` synchronises the ranks before they record. In
+  /// training with other towers, either all of them get a program or none does: otherwise their recorded collectives
+  /// would never match again.
   template <class F>
   [[gnu::cold]] int on_all_or_none(mode m, F make) {
     communicator* const others = m == mode::training ? e_.group : nullptr;

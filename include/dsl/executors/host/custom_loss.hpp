@@ -11,8 +11,8 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// Does what compute_value_loss does, with a loss defined outside the library. `numbers` is memory for one sample,
-/// which this function resizes.
+/// Computes the same as compute_value_loss for a loss that is defined outside the library. `numbers` is memory for one
+/// sample, which this function resizes.
 template <class T>
 [[gnu::cold]] void compute_custom_loss(custom_loss const& own, view<T const> y, float const* wanted, double* metrics,
                                        view<T> gradient, std::vector<double>& numbers, int whole = 0, bool adds = false,

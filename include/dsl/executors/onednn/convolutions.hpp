@@ -87,7 +87,7 @@ class convolutions {
     return all;
   }
   /// Returns the library's choices, a line per step: "3 forward: jit:avx512_core", or "3 forward in 2 pieces: ..." if
-  /// the batch is split. Tests read it.
+  /// the batch is split. It is for tests.
   std::string const& implementations() const { return implementations_; }
   /// Whether one of them is the library's own plain loop, "ref:any".
   bool has_plain_loops() const { return implementations_.find(": ref") != std::string::npos; }

@@ -87,7 +87,7 @@ class engine final : public plain::steps<float> {
   }
   std::string arithmetic() const override { return "onednn"; }
   /// Returns the library's choice for each convolution, a line each, device by device: "3 forward: jit:avx512_core", or
-  /// "3 forward in 2 pieces: ..." if the batch is split. Tests read it.
+  /// "3 forward in 2 pieces: ..." if the batch is split. It is for tests.
   [[gnu::cold]] std::string implementations() const {
     std::string all;
     for (unit const& d : devices_) all += d.convolutions.implementations();

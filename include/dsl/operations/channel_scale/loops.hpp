@@ -18,7 +18,7 @@ template <class T>
   });
 }
 
-/// A scale's gradient is a sum over samples and pixels, in double; dx may be x or dy.
+/// Computes dx and each scale's gradient, which is a sum over samples and pixels in double. dx may be x or dy.
 template <class T>
 [[gnu::cold]] void channel_scale_backward(host::bound_step<T> const& b, step_context const&) {
   for (int c = 0; c < b.x.shape.channels; ++c) {

@@ -18,7 +18,7 @@ template <class T>
   });
 }
 
-/// An embedding's gradient is a sum over samples, in double; dx may be dy.
+/// Computes dx and the embedding's gradient, which is a sum over samples in double. dx may be dy.
 template <class T>
 [[gnu::cold]] void position_embedding_backward(host::bound_step<T> const& b, step_context const&) {
   int const channels = b.dy.shape.channels;

@@ -16,7 +16,7 @@ template <class T>
   });
 }
 
-/// Tokens outside of the slice have no gradient.
+/// Computes the input's gradient, which is 0 for tokens outside of the slice.
 template <class T>
 [[gnu::cold]] void token_slice_backward(host::bound_step<T> const& b, step_context const&) {
   if (!b.to.data) return;

@@ -60,7 +60,7 @@ class replay {
     verdict_.step = index;
     if (s.micro != micro_) turn_to(s.micro);
   }
-  /// Selects the micro-batch, which must exist, that the functions below are about.
+  /// Selects the micro-batch for the functions below. It must exist.
   [[gnu::cold]] constexpr void turn_to(int micro) {
     micro_ = micro;
     now_ = &micros_[micro];
