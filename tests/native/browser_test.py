@@ -112,8 +112,8 @@ def main():
                     f"expected {struct.unpack('<10f', expected[int(s)])}")
             most = max(range(10), key=struct.unpack("<10f", found).__getitem__)
             require(result.startswith(classes[most]), f"{kind} test picture {s}: it says {result}, not {classes[most]}")
-        require("no picture that this browser can read" in said[20][3], f"a file that is no picture: {said[20][3]}")
-        require(re.fullmatch(r"[0-9.]+ ms per picture", said[22][3]), f"no time: {said[22][3]}")
+        require("not an image that this browser can read" in said[20][3], f"a file that is not an image: {said[20][3]}")
+        require(re.fullmatch(r"[0-9.]+ ms per image", said[22][3]), f"no time: {said[22][3]}")
         if screenshot := os.environ.get("TYPENET_SCREENSHOT"):
             subprocess.run([browser, *flags(folder), f"--screenshot={screenshot}", "--timeout=5000",
                             (folder / "page.html").as_uri()], check=True, capture_output=True)

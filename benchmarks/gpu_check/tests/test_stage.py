@@ -25,13 +25,13 @@ class Options(Case):
         return said.getvalue()
 
     def test_wrong_ones(self):
-        for words, what in (("nothing", "invalid choice"), ("bench --batch 0", "'0' must be a number, 1 or more"),
-                            ("bench --batch 64,x", "'x' must be a number"), ("bench --jobs 0", "--jobs must be 1"),
-                            ("bench --precision fp16", "'fp16' is none of bf16, tf32, fp32_strict"),
-                            ("correct --only layers,", "'' is none of"), ("correct --runs 1", "must be 2 or more"),
-                            ("peers --variants keras", "'keras' is none of eager"),
-                            ("train --seeds 2", "--seeds wants --epochs"),
-                            ("train --recipe modern", "--recipe wants --epochs"),
+        for words, what in (("nothing", "invalid choice"), ("bench --batch 0", "'0' must be a whole number of at least 1"),
+                            ("bench --batch 64,x", "'x' must be a whole number"), ("bench --jobs 0", "--jobs must be 1"),
+                            ("bench --precision fp16", "'fp16' must be one of bf16, tf32, fp32_strict"),
+                            ("correct --only layers,", "'' must be one of"), ("correct --runs 1", "must be 2 or more"),
+                            ("peers --variants keras", "'keras' must be one of eager"),
+                            ("train --seeds 2", "--seeds needs --epochs"),
+                            ("train --recipe modern", "--recipe needs --epochs"),
                             ("train --recipe secret --epochs 3", "invalid choice"), ("bench --rounds 0", "above 0"),
                             ("bench --name a/b", "without a folder"), ("bench --name ..", "without a folder"),
                             ("bench --minutes 0", "above 0"), ("bench --minutes nan", "above 0")):
