@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What benchmarks/run and benchmarks/compile_time/run share: a measured process, the machine, the result files."""
+"""Common parts of the benchmark scripts: measured processes, a description of the machine, and result files."""
 import datetime
 import json
 import os
@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 class Finished:
-    """A process that has ended: returncode, out, err, cpu_s (user + system) and peak_bytes, its children's included."""
+    """Runs a process to its end: returncode, out, err, cpu_s (user + system) and peak_bytes, including its children."""
 
     def __init__(self, command):
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
@@ -31,7 +31,7 @@ class Finished:
 
 
 def built(target):
-    """A program of benchmarks/, in Release, in a folder of its own; -O2 as benchmarks/CMakeLists.txt sets it."""
+    """Builds a program of benchmarks/ in Release, with -O2 as in benchmarks/CMakeLists.txt, and returns its path."""
     folder = ROOT / "build/benchmarks"
     print(f"building {target}", flush=True)
     for command in (["cmake", "-S", ROOT, "-B", folder, "-DCMAKE_BUILD_TYPE=Release", "-DTYPENET_BUILD_TESTS=OFF",
@@ -44,7 +44,7 @@ def built(target):
 
 
 def first_line(command):
-    """The first line a program prints, or None where it can't be run."""
+    """Returns the first line that a program prints, or None if it cannot be run."""
     try:
         done = Finished(command)
     except OSError:
@@ -63,15 +63,15 @@ CARRIED_COMMIT = ROOT / "build/carry/COMMIT"
 
 
 def commit(root=ROOT, carried=CARRIED_COMMIT):
-    """What was built and run; "-dirty": with changes. A copy without its repository has what gpu_check carry noted, and
-    must not be taken for a part of a repository around it."""
+    """Returns the commit that was built, with "-dirty" if files have been changed. In a copy of the files without their
+    repository it is the one that gpu_check carry noted, not that of a repository that contains the copy."""
     found = first_line(["git", "-C", root, "describe", "--always", "--dirty"]) if (root / ".git").exists() else None
     noted = read(carried).strip()
     return found or (f"{noted}, as carried" if noted else "unknown")
 
 
 def cpu_ticks():
-    """(all, stolen by other guests) since the machine started, in ticks of all cores."""
+    """Returns the ticks of all cores since the machine started, and those that other guests have stolen."""
     words = read("/proc/stat").split("\n")[0].split()[1:9]
     ticks = [int(w) for w in words]
     return (sum(ticks), ticks[7]) if len(ticks) == 8 else (0, 0)
@@ -87,7 +87,7 @@ def machine():
             "cores": len(os.sched_getaffinity(0)), "governor": governor or "unknown",
             "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
             "system": f"{platform.system()} {platform.release()}, {' '.join(platform.libc_ver())}",
-            # settings that change what is measured
+            # settings that affect the measurements
             "environment": {k: v for k, v in sorted(os.environ.items())
                             if k.startswith(("OMP_", "KMP_", "GOMP_", "MKL_", "DNNL_", "ONEDNN_", "ATEN_", "MALLOC_",
                                              "TYPENET_"))
@@ -95,7 +95,7 @@ def machine():
 
 
 def shown(argument):
-    """An argument as result files hold it: paths of this machine by their last part, those of the project in full."""
+    """Returns an argument as result files show it: of a path outside the project, only the last part."""
     path = pathlib.Path(argument)
     if not path.is_absolute():
         return argument
@@ -103,15 +103,15 @@ def shown(argument):
 
 
 class Session:
-    """The circumstances of one call: say before, then finish() gives them as a dictionary. timed: seconds are measured,
-    which other programs disturb."""
+    """The circumstances of one call. Make it before measuring; finish() returns them as a dictionary. timed: seconds
+    are measured, so warn if other programs are running."""
 
     def __init__(self, timed=True):
         self.begin, self.load, self.ticks, self.commit = time.monotonic(), os.getloadavg(), cpu_ticks(), commit()
         self.warnings = []
         if timed and self.load[0] > 0.5:
-            self.warn(f"the load average is {self.load[0]:.2f} before the start: something else is running, and the "
-                      "figures will be noise; wait until it is below 0.5")
+            self.warn(f"the load average is {self.load[0]:.2f} before the start: other programs are running, so the "
+                      "figures will be inaccurate; wait until it is below 0.5")
 
     def warn(self, text):
         print(f"warning: {text}", file=sys.stderr)
@@ -130,7 +130,7 @@ class Session:
 
 
 def circumstances(s):
-    """A session's dictionary in a few lines of Markdown."""
+    """Returns a session's dictionary as a few lines of Markdown."""
     m = s["machine"]
     lines = [f"{m['cpu']} ({m['isa']}), {m['cores']} cores, {m['memory_gib']} GiB, governor {m['governor']}, "
              f"{m['system']}; load average {s['load_before']:.2f} before and {s['load_after']:.2f} after, "
@@ -142,7 +142,8 @@ def circumstances(s):
 
 
 def table(head, rows):
-    """A Markdown table whose columns also line up in a terminal: the first to the left, the rest to the right."""
+    """Returns a Markdown table whose columns are also aligned in a terminal: the first to the left, the others to the
+    right."""
     cells = [[str(c) for c in row] for row in [head] + rows]
     width = [max(len(row[i]) for row in cells) for i in range(len(head))]
     lines = ["| " + " | ".join(c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(row, width))) + " |"
@@ -152,20 +153,21 @@ def table(head, rows):
 
 
 def check_output(path):
-    """Found before the measuring starts, not after."""
+    """Checks that the output can be written, before anything is measured."""
     if path and (path.suffix != ".json" or path.is_dir()):
         sys.exit(f"--output: it must name a .json file; found {path}")
     if path:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as e:
-            sys.exit(f"--output: {path.parent} can't be made: {e.strerror}")
+            sys.exit(f"--output: {path.parent} cannot be made: {e.strerror}")
         if not os.access(path if path.exists() else path.parent, os.W_OK):
-            sys.exit(f"--output: {path} can't be written")
+            sys.exit(f"--output: {path} cannot be written")
 
 
 def publish(results, markdown, path):
-    """With a path writes PATH.json and its twin PATH.md; then prints the Markdown."""
+    """Writes the results to the .json file `path` and the Markdown to the .md file beside it, if given; prints the
+    Markdown."""
     if path:
         path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
         path.with_suffix(".md").write_text(markdown + "\n", encoding="utf-8")

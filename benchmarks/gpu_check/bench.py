@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bench: what a step costs: time, launches and memory, by batch and precision."""
+"""bench: the time, launches and memory of a step, by batch and precision."""
 import statistics
 
 import measuring
@@ -7,18 +7,18 @@ import programs
 from stage import Failure, Late, Skip
 
 PRECISIONS = ("bf16", "tf32", "fp32_strict")
-# the most telling first: time may not suffice for all
+# the most informative cases first, because there may not be time for all
 ORDER = ("train 64", "infer 1", "train 1024", "infer 64", "train 256", "infer 1024", "train 64 host",
          "train 64 resident one_queue", "train 128", "train 512")
-OTHER_PRECISIONS = 6  # of which so many are measured for all precisions before the rest
-# how far the first step's loss, from the same weights and pictures, may be from fp32_strict's
+OTHER_PRECISIONS = 6  # the number of these that are measured in all precisions before the others
+# the largest relative difference of the first step's loss, with the same weights and images, from fp32_strict
 LOSS_APART = {"bf16": 0.03, "tf32": 0.01}
 MOST_CALLS = 3
-LIMIT = 240  # seconds a case; the first one, which finds no plan that was timed, may take all that is left
+LIMIT = 240  # seconds per case; the first one, which has to time all plans, may take all the time that is left
 
 
 def cases(options):
-    """(mode, batch, precision, where batches come from)"""
+    """Returns a list of (mode, batch, precision, source of the batches)."""
     precisions = options.precision or PRECISIONS
     if options.batch:
         order = [f"{mode} {b}" for b in options.batch for mode in ("train", "infer")]
@@ -27,12 +27,12 @@ def cases(options):
     split = [x.split() for x in order]
     found = [(x[0], int(x[1]), p, "host" if x[0] == "infer" else " ".join(x[2:]) or "resident")
              for part in (split[:OTHER_PRECISIONS], split[OTHER_PRECISIONS:]) for p in precisions for x in part]
-    # one precision suffices to know what a batch from the host costs, and what a second queue saves
+    # the cost of a batch from the host, and the effect of a second stream, are measured in one precision only
     return [c for c in found if c[0] == "infer" or c[3] == "resident" or c[2] == precisions[0]]
 
 
 def steps_for(batch):
-    """Enough that a block takes some hundredths of a second."""
+    """Returns the number of steps in a block, which then takes some hundredths of a second."""
     return max(20, min(400, 40_000 // batch))
 
 
@@ -55,7 +55,7 @@ def measure(stage, program, case, rounds):
     if said["allocates"]:
         raise Failure("a step allocates")
     if said["calls_a_step"] > MOST_CALLS:
-        raise Failure(f"a step makes {said['calls_a_step']} calls; at most {MOST_CALLS} are wanted")
+        raise Failure(f"a step makes {said['calls_a_step']} calls; it must make at most {MOST_CALLS}")
     if mode == "train" and not 0.5 < said["loss"] < 10:
         raise Failure(f"the first step's loss is {said['loss']}")
     return (f"{1e3 * said['step_s']:.3f} ms a step, {said['images_per_s']:.0f} images/s, "
@@ -63,7 +63,7 @@ def measure(stage, program, case, rounds):
 
 
 def losses_agree(rounds):
-    """Between precisions; the same weights, pictures and dropped units."""
+    """Compares the losses in different precisions, with the same weights, images and dropped units."""
     told = []
     for name, all_said in rounds.items():
         mode, batch, precision, source = case_of(name)
@@ -73,7 +73,7 @@ def losses_agree(rounds):
         apart = abs(all_said[0]["loss"] / strict[0]["loss"] - 1)
         told.append(f"{precision} at {batch}: {apart:.2g}")
         if not apart < LOSS_APART[precision]:
-            raise Failure(f"batch {batch}: the loss in {precision} is {apart:.2g} from fp32_strict's: "
+            raise Failure(f"batch {batch}: the loss in {precision} differs from that in fp32_strict by {apart:.2g}: "
                           f"{all_said[0]['loss']} and {strict[0]['loss']}")
     if not told:
         raise Skip("fp32_strict and another precision are needed")
@@ -122,7 +122,7 @@ def tables(stage):
 
 
 def timed(stage, program, case, rounds, late):
-    """late: where one that took too long is noted, to be tried again: the plans that it timed are kept."""
+    """Measures a case. A case that takes too long is added to `late`, to be tried again with the plans timed so far."""
     stage.need(20, "a case")
     try:
         return measure(stage, program, case, rounds)
@@ -130,4 +130,4 @@ def timed(stage, program, case, rounds, late):
         if late is None:
             raise
         late.add(case)
-        raise Skip(f"{e}; the next round tries it again, with the plans that it has timed") from None
+        raise Skip(f"{e}; the next round tries it again with the plans timed so far") from None

@@ -10,12 +10,12 @@ import measuring
 import programs
 from toolkit import PARTS, Toolkit
 
-# what is wanted: a header that tells where the library is, and what to copy of it
+# library -> a header that is looked for; the folder of that header is copied
 HEADER_ONLY = {"fmt": "fmt/core.h", "CLI11": "CLI/CLI.hpp", "Catch2": "catch2/catch.hpp"}
 
 
 def dependencies(cxx, headers, flags):
-    """Every file that these headers include."""
+    """Returns every file that these headers include."""
     with tempfile.NamedTemporaryFile("w", suffix=".cpp") as source:
         source.write("".join(f"#include <{h}>\n" for h in headers))
         source.flush()
@@ -35,8 +35,8 @@ def size_of(folder):
 
 
 def note_commit(file, root=measuring.ROOT):
-    """For a machine to which the files come without their repository. Where this is itself such a copy, it keeps its
-    note."""
+    """Writes the commit to a file, for a machine with a copy of the files but not of the repository. In such a copy it
+    leaves the file unchanged."""
     if not (root / ".git").exists():
         return
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -44,8 +44,8 @@ def note_commit(file, root=measuring.ROOT):
 
 
 def run(options):
-    """build/carry/COMMIT: what is carried; include: header-only libraries; cuda/include: NVIDIA's headers, for machines
-    whose wheels have libraries alone. Returns the exit code."""
+    """Writes build/carry: COMMIT is the commit, include has header-only libraries, and cuda/include NVIDIA's headers,
+    for machines whose wheels have only libraries. Returns the exit code."""
     folder = programs.CARRIED
     note_commit(folder / "COMMIT")
     cxx, absent = programs.compiler(options.cxx), []

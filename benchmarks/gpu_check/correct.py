@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""correct: does the GPU executor compute what it should, on this very device?"""
+"""correct: checks that the GPU executor computes correct results on this device."""
 import concurrent.futures
 import json
 import pathlib
@@ -10,28 +10,28 @@ import measuring
 import programs
 from stage import Failure, Skip
 
-# group of gpu_conformance -> seconds it may take, the most telling first: time may not suffice for all; the slow ones
-# wait for the reference on the CPU, beside the rest
+# group of gpu_conformance -> its time limit in seconds. The most informative groups come first, because there may not
+# be time for all. The slow groups wait for the reference on the CPU, so they run at the same time as the others.
 SLOW = {"minigooglenet": 400, "batch64": 400, "timed64": 400}
-QUICK = {"refusals": 60, "calls": 300, "small_convolutions": 120, "convolutions": 300, "gradients": 100, "layers": 200, "small": 200,
-         "resident": 150, "deterministic": 240, "trajectories": 200}
-OTHERS = 200  # for a group that is not among them
-# compute-sanitizer's tools; where True, what they find in kernels that are not ours is told, not counted
+QUICK = {"refusals": 60, "calls": 300, "small_convolutions": 120, "convolutions": 300, "gradients": 100, "layers": 200,
+         "small": 200, "resident": 150, "deterministic": 240, "trajectories": 200}
+OTHERS = 200  # for every other group
+# compute-sanitizer's tools; True: findings in kernels of other libraries are reported, but are not errors
 TOOLS = (("memcheck", 240, False), ("racecheck", 240, True), ("synccheck", 120, True), ("initcheck", 120, True))
 
 FOUND = 99  # the exit code of a tool that found something
 
 
 def conformance(stage, program, group, seconds, *more):
-    """One group in a process of its own: a crash loses nothing but itself."""
+    """Runs one group in its own process, so that a crash affects only this group."""
     file = pathlib.Path(stage.scratch.name) / f"{group}.json"
     done = stage.run([program, "--only", group, "--json", file, "--fixtures", measuring.ROOT / "tests/fixtures",
                       "--runs", stage.options.runs, *more], seconds)
     found = json.loads(file.read_text()) if file.is_file() else []
     stage.results.setdefault("findings", []).extend(found)
     if done.timed_out:
-        told = [x for x in done.out.splitlines() if x.startswith("BAD")]  # they are printed one by one
-        raise Failure(f"{len(told)} bad until its time was up: {told[0]}") if told else done.late()
+        told = [x for x in done.out.splitlines() if x.startswith("BAD")]  # each is printed when it is found
+        raise Failure(f"{len(told)} bad before its time limit: {told[0]}") if told else done.late()
     bad = [f for f in found if f["verdict"] == "BAD"]
     if bad:
         f = bad[0]
@@ -44,7 +44,7 @@ def conformance(stage, program, group, seconds, *more):
         raise Failure(f"nothing was compared: {empty[0] if empty else 'no finding'}")
     values = sum(f["values"] for f in compared)
     near = max((f["measured"] / f["bound"] for f in compared), default=0)
-    of = f" from {values} values, the nearest at {near:.2f} of its bound" if values else ""
+    of = f" from {values} values; the largest difference is {near:.2f} of its bound" if values else ""
     return f"{len(found)} findings{of}"
 
 
@@ -53,32 +53,33 @@ def sanitize(stage, program, tool, seconds, others_tolerated):
     if path is None:
         raise Skip("compute-sanitizer is not installed")
     stage.need(60, tool)
-    # no API errors: libraries try calls that may fail, and go on
+    # API errors are not reported: libraries try calls that may fail, and continue
     done = stage.run([path, "--tool", tool, "--error-exitcode", FOUND, "--report-api-errors", "no", program, "--only",
                       "exercise", "--cache", ""], seconds)
     summary = re.findall(r"(?:ERROR|RACECHECK) SUMMARY: .*", done.out)
     ours = len(re.findall(r"(?:at|in) k\d+\b", done.out))
     if done.timed_out and ours == 0:
-        raise Skip(f"not done after {done.seconds:.0f} s; nothing in a kernel of ours until then")
+        raise Skip(f"not done after {done.seconds:.0f} s; until then it found nothing in typenet's kernels")
     if not done.timed_out and (not summary or "Device not supported" in done.out):
         raise Skip(f"the tool does not work on this machine: {done.last(2)}")
     bad = re.findall(r"^BAD .*", done.out, re.MULTILINE)
     if bad:
-        raise Failure(f"under it the numbers are wrong: {bad[0]}")
+        raise Failure(f"with this tool, results are wrong: {bad[0]}")
     if done.returncode == 0:
         return summary[-1]
-    summary = summary or ["it was not done"]
+    summary = summary or ["it did not finish"]
     if others_tolerated and ours == 0 and done.returncode == FOUND:
-        return f"{summary[-1]}, none of them in a kernel of ours"
-    raise Failure(f"exit code {done.returncode}: {summary[-1]}; {ours} lines name a kernel of ours; the log has them")
+        return f"{summary[-1]}, none of them in typenet's kernels"
+    raise Failure(f"exit code {done.returncode}: {summary[-1]}; {ours} lines of the log name typenet's kernels")
 
 
 def cmake_finds(stage):
-    """A user's CMake finds typenet::cuda with these libraries, without fmt, oneDNN or Catch2."""
+    """Checks that CMake defines typenet::cuda with these libraries, without fmt, oneDNN or Catch2."""
     version = re.search(r"cmake version (\d+)\.(\d+)", stage.run(["cmake", "--version"], 60).out)
     if not version or (int(version[1]), int(version[2])) < (3, 25):
-        raise Skip(f"CMake 3.25 is not there{': ' + version[0] if version else ''}")
-    generator = ["-G", "Ninja"] if shutil.which("ninja") else []  # without Make the default one may be of no use
+        raise Skip(f"CMake 3.25 or later was not found{': ' + version[0] if version else ''}")
+    # the default generator may need Make, which may be missing
+    generator = ["-G", "Ninja"] if shutil.which("ninja") else []
     folder = programs.FOLDER / "cmake"
     done = stage.must(["cmake", "-S", ".", "-B", folder, "--fresh", *generator, "-DTYPENET_WITH_CUDA=ON",
                        "-DTYPENET_WITH_ONEDNN=OFF", "-DTYPENET_BUILD_TESTS=OFF", "-DTYPENET_BUILD_EXAMPLES=OFF",
@@ -101,8 +102,8 @@ def wanted(stage, group):
 
 
 def groups_of(stage, program):
-    """The groups that this program has, but for those that are only run by name: (slow, quick), as above. One that is
-    wanted and not there is kept: the program will say so."""
+    """Returns the slow and the quick groups of the program, without those that run only by name. Groups of --only that
+    do not exist are kept, so that the program reports them."""
     done = stage.run([program, "--list"], 60)
     there = [x.split()[0] for x in done.out.splitlines() if x.strip() and "(by name only)" not in x]
     if done.returncode != 0 or not there:
@@ -147,7 +148,7 @@ def run(stage):
 
 
 def device(stage, program):
-    """What it is called; how cuDNN describes it goes into the results, for plans without a device."""
+    """Returns the name of the device. The results get its cuDNN properties, with which plans can be made without it."""
     properties = pathlib.Path(stage.scratch.name) / "device_properties.json"
     done = programs.with_device(stage, program, "--only", "device", "--device-properties", properties)
     if properties.is_file():
@@ -156,7 +157,7 @@ def device(stage, program):
 
 
 def tables(stage):
-    """What is bad or near its bound; and everything."""
+    """Returns two tables: the findings that are bad or near their bound, and all findings."""
     found = stage.results.get("findings", [])
     near = [f for f in found if f["verdict"] == "BAD" or f["bound"] and (f["measured"] or 0) > 0.5 * f["bound"]]
     return [x for x in (listed("bad, or over half of the bound", near), listed("finding", found)) if x]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""peers: typenet's step, PyTorch's and JAX's on the same GPU, in turns: ours, theirs, ours, theirs."""
+"""peers: measures the steps of typenet, PyTorch and JAX alternately on the same GPU."""
 import contextlib
 import os
 import statistics
@@ -11,28 +11,28 @@ from stage import Failure, Late, Skip
 from worker import Worker
 
 FOLDER = measuring.ROOT / "benchmarks/peers"
-# what they are called here: (program, its own word)
+# variant -> (program, its name for the variant)
 VARIANTS = {"eager": ("torch", "eager"), "graph": ("torch", "graph"), "compile": ("torch", "compile"),
             "jax": ("jax", "jit")}
 PROGRAMS = {"torch": FOLDER / "minigooglenet_torch_cuda.py", "jax": FOLDER / "minigooglenet_jax_cuda.py"}
-# torch.compile takes minutes to come up: it is asked for, or gets the time that is left after everything else
+# torch.compile takes minutes to start: it is measured if it is requested, or in the time that is left at the end
 UNASKED = tuple(v for v in VARIANTS if v != "compile")
 CACHE = measuring.ROOT / "build/gpu_check/cache"
-# JAX would take three quarters of the device's memory, and tells much; what the compilers made is kept, as ours is
+# JAX would allocate three quarters of the device's memory, and prints much. Compiled code is cached, as typenet's is
 ENVIRONMENT = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "TF_CPP_MIN_LOG_LEVEL": "2",
                "TORCHINDUCTOR_CACHE_DIR": str(CACHE / "inductor"), "JAX_COMPILATION_CACHE_DIR": str(CACHE / "jax")}
-# mode, batch, the ratio that is wanted; the most telling first: time may not suffice for all
+# mode, batch, the target for the ratio; the most informative first, because there may not be time for all
 CASES = (("train", 64, 2.0), ("infer", 1, 3.0), ("train", 1024, 1.0), ("infer", 64, 1.0), ("train", 256, 1.0),
          ("infer", 1024, 1.0))
-# seconds that must be left for making one ready, and that it may take: torch.compile with max-autotune tries many
-# kernels, each of which is compiled
+# seconds that must be left to prepare a variant, and its time limit: torch.compile with max-autotune compiles and tries
+# many kernels
 LEAST = {"compile": 100, "jax": 40}
 READY = {"compile": 400}
 OTHERS_READY, ANSWER, IMPORT = 200, 60, 120
 
 
 def request(case, precision, input_of_theirs, variant=None):
-    """The words for a program; None: typenet's own."""
+    """Returns the request to a program, in words. Without a variant it is for typenet's program."""
     mode, batch, _ = case
     steps = steps_for(batch)
     ours = variant is None
@@ -42,7 +42,7 @@ def request(case, precision, input_of_theirs, variant=None):
 
 
 class Match:
-    """One case: everybody is made ready, then measured in turns."""
+    """One case: all variants are prepared, then measured alternately."""
 
     def __init__(self, stage, case, workers):
         self.stage, self.case, self.workers, self.times, self.late = stage, case, workers, {}, []
@@ -53,28 +53,28 @@ class Match:
     def make_ready(self, name):
         limit, least = min(READY.get(name, OTHERS_READY), self.stage.left() - 20), LEAST.get(name, 10)
         if limit < least:
-            raise Skip(f"{max(0, limit):.0f} s are left, {name} may take {least}; a run of its own: --batch, --mode, "
+            raise Skip(f"{max(0, limit):.0f} s are left, {name} may take {least}; run it alone with --batch, --mode or "
                        "--variants")
         try:
             first = self.workers[name].ask(self.requests[name], limit)
         except Failure as e:
             if name == "typenet":
                 raise
-            self.workers[name].close()  # the next case gets a fresh one: some errors stay with a process
+            self.workers[name].close()  # the next case starts a new process: some errors persist within a process
             if isinstance(e, Late):
                 self.late.append(name)
-                raise Skip(f"{e}; it is left out from here on") from None
-            raise Skip(f"it does not work here: {e}") from None  # no fault of ours
+                raise Skip(f"{e}; further cases omit it") from None
+            raise Skip(f"it does not work here: {e}") from None  # not an error of typenet
         self.times[name] = []
         return f"ready in {first['prepare_s']:.1f} s, {1e3 * first['step_s']:.3f} ms a step"
 
     def rounds(self):
         if len(self.times) < 2:
-            raise Skip("there is nobody to compare with")
+            raise Skip("no peer is left to compare with")
         lost = []
         for number in range(self.stage.options.rounds):
             if number > 0 and self.stage.left() < 10:
-                lost.append(f"{number} rounds: the stage's time was up")
+                lost.append(f"only {number} rounds: the time of the stage ended")
                 break
             order = list(self.times)
             for name in order if number % 2 == 0 else order[::-1]:
@@ -83,15 +83,15 @@ class Match:
                 except Failure as e:
                     if name == "typenet":
                         raise
-                    del self.times[name]  # the others go on without it
-                    lost.append(f"{name} was lost: {e}")
+                    del self.times[name]  # the others continue without it
+                    lost.append(f"{name} failed: {e}")
         ratios = {k: v["median"] for k, v in self.result()["ratio"].items()}
         if not ratios:
-            raise Failure(", ".join(["nobody is left to compare with"] + lost))
+            raise Failure(", ".join(["no peer is left to compare with"] + lost))
         return ", ".join([f"{k}: {v:.2f}x" for k, v in ratios.items()] + lost)
 
     def result(self):
-        """ratio: of the fastest peer's time to typenet's, round by round."""
+        """Returns the times, and the ratio of the fastest peer's time to typenet's in each round."""
         mode, batch, wanted = self.case
         times = {n: t for n, t in self.times.items() if t}
         theirs = [t for n, t in times.items() if n != "typenet"]
@@ -108,27 +108,27 @@ class Match:
 
 
 def installed(stage, framework, worker):
-    """Its version, from a program that will be measured: importing takes seconds."""
+    """Returns the version of a framework, from a worker that is needed anyway: importing takes seconds."""
     try:
         said = worker.ask(["version"], IMPORT)
     except Failure as e:
-        raise Skip(f"{measuring.shown(stage.options.python)} has none that works ({str(e)[:200]}); --python names "
-                   "another one") from None
+        raise Skip(f"{measuring.shown(stage.options.python)} has no working {framework} ({str(e)[:200]}); name another "
+                   "Python with --python") from None
     stage.results[framework] = said["version"]
     if not said["device"]:
-        raise (Failure if stage.has_device else Skip)(f"{framework} {said['version']} can't use a device")
+        raise (Failure if stage.has_device else Skip)(f"{framework} {said['version']} cannot use a device")
     return said["version"]
 
 
 def run(stage):
     wanted = stage.options.variants or UNASKED
-    # the slowest last in each case
+    # in each case, the slowest variant comes last
     variants = sorted(wanted if stage.options.variants else VARIANTS, key=lambda v: LEAST.get(v, 0))
     workers = {v: Worker(stage, [stage.options.python, PROGRAMS[VARIANTS[v][0]], "serve"],
                          {**os.environ, **ENVIRONMENT}) for v in variants}
     try:
-        for v in wanted:  # interpreters take seconds to come up: beside the compiler
-            with contextlib.suppress(Failure):  # it is said where the version is asked for
+        for v in wanted:  # interpreters take seconds to start, so they do so while the compiler runs
+            with contextlib.suppress(Failure):  # installed() reports it
                 workers[v].start()
         compare(stage, workers, wanted)
     finally:
@@ -149,18 +149,18 @@ def compare(stage, workers, wanted):
     if not stage.has_device:
         return
     if not there:
-        raise Failure("there is nobody to compare with; --python names a Python that has PyTorch or JAX")
+        raise Failure("there is no peer to compare with; name a Python that has PyTorch or JAX with --python")
     usable = [v for v in workers if v != "typenet" and VARIANTS[v][0] in there]
     matches(stage, workers, ["typenet", *(v for v in usable if v in wanted)])
     for v in usable:
         if v not in wanted and stage.left() > LEAST[v] + 30:
             matches(stage, workers, ["typenet", v], f", {v}")
     if not any(m["ratio"] for m in stage.results.get("cases", [])):
-        raise Failure("nobody was compared with")
+        raise Failure("typenet was compared with no peer")
 
 
 def matches(stage, workers, names, note=""):
-    """Each case, as far as time suffices. note: of a later turn, after the cases' names."""
+    """Measures each case for which there is time. `note` is appended to the names of the cases."""
     o, found = stage.options, stage.results.setdefault("cases", [])
     for case in CASES:
         if o.batch and case[1] not in o.batch or o.mode and case[0] != o.mode:

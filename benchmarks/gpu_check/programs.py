@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Builds the programs that the stages run, by the compiler itself: one call each, nothing but headers and libraries."""
+"""Builds the programs of the stages with one call of the compiler each, without CMake."""
 import concurrent.futures
 import contextlib
 import json
@@ -24,7 +24,7 @@ SOURCES = {
 
 
 def compiler(wanted=None):
-    """The C++ compiler: --cxx, $CXX, or the first of the usual names."""
+    """Returns the C++ compiler: --cxx, $CXX, or the first of the usual names that exists."""
     for name in (wanted, os.environ.get("CXX"), "g++", "g++-14", "g++-13", "g++-12", "clang++-19", "clang++", "c++"):
         if name and shutil.which(name):
             return shutil.which(name)
@@ -32,7 +32,7 @@ def compiler(wanted=None):
 
 
 def has_carried(header):
-    """Where a header-only library is: among the carried ones, or on the system; None: nowhere."""
+    """Returns the folder of a header-only library, among the carried ones or on the system, or None."""
     for folder in (CARRIED / "include", pathlib.Path("/usr/include"), pathlib.Path("/usr/local/include")):
         if (folder / header).is_file():
             return folder
@@ -53,7 +53,7 @@ def flags_of(name):
 
 
 def is_new(program, command):
-    """Whether it was built by this very command from files that have not changed since."""
+    """Whether a program was built by the same command from files that have not changed since."""
     try:
         if pathlib.Path(f"{program}.command").read_text() != "\n".join(command):
             return False
@@ -65,12 +65,13 @@ def is_new(program, command):
 
 
 def build(stage, name):
-    """The program's path. Failure says what the compiler said."""
+    """Builds a program and returns its path. A Failure has the compiler's errors."""
     program, kit = FOLDER / name, stage.toolkit
     FOLDER.mkdir(parents=True, exist_ok=True)
     flags = flags_of(name)
     if flags is None:
-        raise Failure(f"{name} needs fmt and CLI11, found neither here nor carried")
+        raise Failure(f"{name} needs fmt and CLI11, which were found neither on this machine nor among the carried "
+                      "headers")
     command = [str(c) for c in (compiler(stage.options.cxx), "-std=c++20", "-O2", *flags, *kit.compile_flags(), "-MMD",
                                 "-MF", f"{program}.d", *SOURCES[name], "-o", program, *kit.link_flags())]
     if is_new(program, command):
@@ -79,7 +80,7 @@ def build(stage, name):
     done = stage.run(command)
     if done.returncode != 0:
         lines = [x for x in done.out.splitlines() if "error" in x or "undefined reference" in x]
-        raise Failure(f"{name} does not build: " + (" | ".join(lines[:4]) or done.last(2)))
+        raise Failure(f"{name} could not be built: " + (" | ".join(lines[:4]) or done.last(2)))
     pathlib.Path(f"{program}.command").write_text("\n".join(command))
     return program
 
@@ -88,12 +89,13 @@ def libraries(stage):
     kit = stage.toolkit
     if kit.missing:
         raise Failure("; ".join(["incomplete: " + "; ".join(kit.missing)] + kit.notes) + f"; looked in "
-                      f"{', '.join(kit.roots) or 'no folder'}; more folders: --cuda, --python; headers can be carried")
+                      f"{', '.join(kit.roots) or 'no folder'}; add folders with --cuda or --python, or headers with "
+                      "scripts/gpu_check carry")
     return "; ".join([tail(f) for f in kit.libraries.values()] + kit.notes)
 
 
 def build_all(stage, names):
-    """name -> path, of those that could be built; each is a part of the stage. Several at once: --jobs."""
+    """Builds programs, each as a part of the stage, --jobs at a time. Returns {name: path} of those that were built."""
     if stage.part("NVIDIA's libraries", libraries, stage) is None:
         return {}
     with concurrent.futures.ThreadPoolExecutor(stage.options.jobs) as pool:
@@ -103,8 +105,8 @@ def build_all(stage, names):
 
 
 def json_lines(text):
-    """What the lines say that are JSON; C++ writes nan and inf in words of its own. Other lines, and one that was cut
-    off, are passed over."""
+    """Returns the values of the lines that are JSON, with nan and inf as C++ writes them. Skips other lines, and one
+    that is incomplete."""
     found = []
     for line in text.splitlines():
         if not line.startswith("{"):
@@ -115,7 +117,7 @@ def json_lines(text):
 
 
 def last_json(done):
-    """What a program said in its last line of JSON: libraries may write lines of theirs after it."""
+    """Returns the last line of JSON that a program printed. Libraries may print lines of their own after it."""
     found = json_lines(done.out)
     if not found:
         raise Failure(f"it printed no line of JSON: {done.last()}")
@@ -123,14 +125,14 @@ def last_json(done):
 
 
 def with_device(stage, program, *arguments):
-    """What the program did on the device; sets stage.has_device. Skip where there is none, Failure where NVIDIA's own
-    tool sees one and the program does not."""
+    """Runs a program on the device and sets stage.has_device. Throws Skip without a device, and Failure if nvidia-smi
+    finds a device and the program does not."""
     done = stage.run([program, *arguments], 120)
     if done.returncode == NO_DEVICE:
         stage.has_device = False
         if stage.results.get("gpu"):
             raise Failure(f"nvidia-smi lists a GPU, but: {done.last()}")
-        raise Skip("there is no device; everything above was built and needs none")
+        raise Skip("there is no device; the parts above do not need one")
     stage.has_device = True
     if done.timed_out:
         raise done.late()
@@ -140,6 +142,6 @@ def with_device(stage, program, *arguments):
 
 
 def step_on_device(stage, program):
-    """cuda_step at its smallest: what the device is called. In floats, whose plans are all there before cuDNN compiles
-    any; and what is wrong with another precision does not stand in the way of the rest."""
+    """Runs the smallest step and returns the name of the device. It uses floats, for which cuDNN need not compile
+    plans, and so that an error in another precision does not prevent the other parts."""
     return last_json(with_device(stage, program, "infer", 1, "fp32_strict", 2, 0, "host", "deterministic"))["peer"]

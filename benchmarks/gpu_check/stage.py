@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the stages share: parts that may fail without ending the run, a limit on time, programs, result files."""
+"""The base of all stages: parts that may fail without ending the run, a time limit, programs, and result files."""
 import contextlib
 import json
 import os
@@ -15,27 +15,27 @@ import measuring
 
 PASSED, FAILED, SKIPPED = "passed", "FAILED", "skipped"
 NO_DEVICE = 77
-MOST_ROWS = 20  # of the printed list of parts; with more, those that passed are left out
-# Of its own, so that it can be ended with what it started; not a session of its own, since whoever ends this script
-# without letting it tidy up looks for what is left in its session.
+MOST_ROWS = 20  # of the printed list of parts; if there are more, the parts that passed are omitted
+# Each program has its own process group, so that it can be ended together with its children. It stays in this script's
+# session, because a caller that kills this script looks for remaining processes in the session.
 OWN_GROUP = {"process_group": 0} if sys.version_info >= (3, 11) else {"preexec_fn": os.setpgrp}
 
 
 class Failure(Exception):
-    """This part went wrong; the next ones go on."""
+    """A part has failed; the stage continues with the next one."""
 
 
 class Skip(Exception):
-    """This part could not be done, and that is no fault of ours."""
+    """A part cannot be done here, which is not an error of typenet."""
 
 
 class Late(Failure):
-    """It took longer than it may."""
+    """A part has exceeded its time limit."""
 
 
 class Done:
-    """A program that has ended. timed_out: it was ended; stage_over: because the stage's own time was up; stuck: it
-    was killed, and is still there."""
+    """A program that has ended. timed_out: it was killed at its time limit; stage_over: at the end of the stage's time;
+    stuck: it was killed but still exists."""
 
     def __init__(self, returncode, out, seconds, timed_out=False, stage_over=False, stuck=False):
         self.returncode, self.out, self.seconds = returncode, out, seconds
@@ -45,25 +45,25 @@ class Done:
         return " | ".join([x for x in self.out.strip().splitlines() if x.strip()][-lines:]) or "no output"
 
     def late(self):
-        """What to raise about a program that was ended."""
+        """Returns the exception for a program that was killed at a time limit."""
         there = STILL_THERE * self.stuck
         if self.stage_over:
-            return Skip(f"the stage's time was up after {self.seconds:.0f} s of it; a run of its own, or --minutes"
-                        f"{there}")
+            return Skip(f"the time of the stage ended after {self.seconds:.0f} s of it; run it alone or increase "
+                        f"--minutes{there}")
         return Late(f"not done after {self.seconds:.0f} s: {self.last()}{there}")
 
 
-STILL_THERE = "; it was killed, but is still there"
+STILL_THERE = "; it was killed, but still exists"
 
 
 def kill(process):
-    """A program that we started and that nobody has waited for yet, and what it started."""
+    """Kills a program that was started here and has not been waited for, with its children."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
 
 
 def is_gone(process, seconds=10):
-    """Whether a killed program has ended: one that hangs in a driver may not, and nobody waits for it."""
+    """Whether a killed program has ended. A program that hangs in a driver may not end, so the wait is limited."""
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(seconds)
     return process.returncode is not None
@@ -83,7 +83,8 @@ class Stage:
         self.has_device = None  # not known yet
 
     def log(self, *lines, of=None):
-        """of: the program that says it. Several run side by side, so its name stands before what it goes on with."""
+        """Writes lines to the log. of: the program that printed them; since several run at the same time, its name is
+        repeated when its output continues."""
         with self.log_lock:
             if of is not None and of != self.log_of:
                 lines = (f"[{of}]", *lines)
@@ -97,17 +98,18 @@ class Stage:
 
     def need(self, seconds, what="it"):
         if self.left() < seconds:
-            raise Skip(f"{max(0, self.left()):.0f} s are left, {what} may take {seconds:.0f}; a run of its own, or "
+            raise Skip(f"{max(0, self.left()):.0f} s are left, {what} may take {seconds:.0f}; run it alone or increase "
                        "--minutes")
 
     # ---- programs ----
     def environment(self):
-        """Plans that were timed while other checks kept the device busy must not be what is measured later."""
+        """Returns the environment of programs. The stage correct has its own cache: plans that were timed while other
+        checks used the device must not be reused for measurements."""
         cache = measuring.ROOT / "build/gpu_check/cache" / ("checked" if self.name == "correct" else "measured")
         return {**os.environ, **self.toolkit.environment(), "TYPENET_CACHE": str(cache)}
 
     def run(self, command, seconds=600.0, environment=None):
-        """Runs to its end or its time; both outputs together, in the log as they come."""
+        """Runs a program to its end or its time limit, and logs its output and errors while it runs."""
         if self.stopped:
             raise Skip("the run was interrupted")
         limit = max(1.0, min(seconds, self.left()))
@@ -140,13 +142,13 @@ class Stage:
             text = os.pread(out.fileno(), os.fstat(out.fileno()).st_size, 0).decode(errors="replace")
         code = -signal.SIGKILL if stuck else process.returncode
         done = Done(code, text, time.monotonic() - start, timed_out, timed_out and limit < seconds, stuck)
-        self.log(f"[exit code {done.returncode}, {done.seconds:.1f} s{', its time was up' * timed_out}"
+        self.log(f"[exit code {done.returncode}, {done.seconds:.1f} s{', at its time limit' * timed_out}"
                  f"{STILL_THERE * stuck}]\n", of=of)
         return done
 
     def follow(self, out, told, of, to_the_end=False):
-        """Brings whole lines after the first `told` bytes of a program's output into the log; how many are there
-        now. Read without moving the file's position, which is the program's, too."""
+        """Logs the whole lines after the first `told` bytes of a program's output and returns the number of bytes
+        logged so far. It does not move the file's position, which the program shares."""
         new = os.pread(out.fileno(), max(0, os.fstat(out.fileno()).st_size - told), told)
         if not to_the_end:
             new = new[:new.rfind(b"\n") + 1]
@@ -165,7 +167,7 @@ class Stage:
         return done
 
     def stop(self):
-        """Ends whatever still runs, and begins nothing new."""
+        """Kills all running programs; no further ones are started."""
         self.stopped = True
         for process in list(self.running):
             if process.returncode is None:
@@ -173,7 +175,7 @@ class Stage:
 
     # ---- parts ----
     def part(self, name, function, *arguments):
-        """Does one part; its result is kept under its name. Returns it, or None where it failed."""
+        """Runs one part, records its outcome, and returns its result, or None if it failed."""
         start, status, detail, result = time.monotonic(), PASSED, "", None
         print(f"== {self.name}: {name}", flush=True)
         try:
@@ -183,7 +185,7 @@ class Stage:
             status, detail = SKIPPED, str(e)
         except Failure as e:
             status, detail = FAILED, str(e)
-        except Exception as e:  # a mistake of this script's own must not lose the other parts either
+        except Exception as e:  # an error of this script must not lose the other parts, either
             status, detail = FAILED, f"{type(e).__name__}: {e}"
         self.parts.append({"name": name, "status": status, "seconds": round(time.monotonic() - start, 1),
                            "detail": detail[:2000]})
@@ -193,14 +195,14 @@ class Stage:
         return result
 
     def give_up(self, why):
-        """Something ended the stage between its parts."""
+        """Records an error that ended the stage outside of its parts."""
         self.parts.append({"name": "the whole", "status": FAILED, "seconds": round(time.monotonic() - self.begin, 1),
                            "detail": why})
         print(f"   {FAILED}: {why}", flush=True)
         self.log(f"== the whole: {FAILED}: {why}\n")
 
     def verdict(self):
-        """(in words, the exit code): 1 where something is wrong, 77 where there is no device."""
+        """Returns the verdict in words and the exit code: 1 after errors, 77 without a device."""
         count = {s: sum(p["status"] == s for p in self.parts) for s in (FAILED, SKIPPED)}
         if count[FAILED]:
             return f"{count[FAILED]} of {len(self.parts)} parts went WRONG", 1
@@ -211,8 +213,8 @@ class Stage:
         return (f"nothing is wrong, but {count[SKIPPED]} parts were left out" if count[SKIPPED] else "all well"), 0
 
     def save(self, verdict, code):
-        """Writes STAGE.json: after each part, since whoever ends this script may not let it write anything more.
-        Returns the session's circumstances."""
+        """Writes STAGE.json and returns the session's circumstances. It is written after each part, because the script
+        may be killed."""
         session = self.session.finish()
         results = {"stage": self.name, "verdict": verdict, "exit_code": code, "session": session,
                    "toolkit": self.toolkit.summary(), "parts": self.parts, **self.results}
@@ -239,7 +241,7 @@ class Stage:
 
 
 def write(file, text):
-    """In one piece: whoever reads it, or ends this script, meets the old text or the new one."""
+    """Writes a file atomically: it has the old or the new text at any time."""
     new = file.with_name(f".{file.name}.new")
     new.write_text(text, encoding="utf-8")
     os.replace(new, file)
@@ -250,7 +252,7 @@ def parts_table(rows):
 
 
 def first_line(command, seconds=30):
-    """The first line that a program prints, or None where it can't be run, fails or takes longer."""
+    """Returns the first line that a program prints, or None if it cannot be run, fails or takes longer."""
     try:
         done = subprocess.run([str(c) for c in command], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=seconds, errors="replace")
@@ -260,7 +262,7 @@ def first_line(command, seconds=30):
 
 
 def gpu():
-    """What nvidia-smi says, or None; nothing is changed."""
+    """Returns the properties of the GPU according to nvidia-smi, or None. It changes nothing."""
     fields = ("name", "driver_version", "memory.total", "clocks.max.sm", "clocks.sm", "temperature.gpu", "power.draw",
               "power.limit", "utilization.gpu", "memory.used")
     line = first_line(["nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader"])

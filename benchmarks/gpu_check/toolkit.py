@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where a machine has NVIDIA's headers and libraries: a toolkit's folder, the system's, or Python's wheels."""
+"""Finds NVIDIA's headers and libraries in a toolkit's folder, the system's folders, or Python's wheels."""
 import glob
 import json
 import os
@@ -16,7 +16,7 @@ PARTS = {
     "cudnn": (("cudnn.h", "cudnn_backend.h"), ("libcudnn.so", "libcudnn.so.9"), True),
     "nccl": (("nccl.h",), ("libnccl.so", "libnccl.so.2"), False),
 }
-# what a folder's headers must say, for the parts that come out of one box
+# the least versions, according to the headers of a folder, of the two packages to which parts belong
 LEAST = {"cuda": 13000, "cudnn": 91100}
 BOX = {"cudart": "cuda", "nvrtc": "cuda", "cublasLt": "cuda", "cudnn": "cudnn"}
 INCLUDES = ("include", "targets/x86_64-linux/include", "targets/sbsa-linux/include")
@@ -25,7 +25,7 @@ LIBRARIES = ("lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib
 
 
 def module_folders(python):
-    """Where the interpreter looks for modules: wheels put nvidia/ there."""
+    """Returns the folders in which the interpreter looks for modules; wheels install nvidia/ there."""
     try:
         done = subprocess.run([python, "-c", "import json, sys; print(json.dumps(sys.path))"], capture_output=True,
                               text=True, timeout=60)
@@ -35,7 +35,7 @@ def module_folders(python):
 
 
 def roots(cuda, python):
-    """Folders that may have include/ and lib/, in the order of trust, each once."""
+    """Returns the folders that may have include/ and lib/, the preferred ones first, without duplicates."""
     nvcc = shutil.which("nvcc")
     found = [cuda, os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"),
              nvcc and os.path.dirname(os.path.dirname(os.path.realpath(nvcc))), "/usr/local/cuda",
@@ -47,7 +47,7 @@ def roots(cuda, python):
 
 
 def first(root, folders, names):
-    """The first of root/folder/name that is there, or None."""
+    """Returns the first file root/folder/name that exists, or None."""
     for name in names:
         for folder in folders:
             path = os.path.join(root, folder, name)
@@ -81,12 +81,13 @@ VERSIONS = {"cuda": ("cuda_runtime_api.h", cuda_version), "cudnn": ("cudnn.h", c
 
 
 def tail(path):
-    """As result files hold it: without this machine's own folders."""
+    """Returns a path as result files show it, without the folders of this machine."""
     return "/".join(pathlib.Path(path).parts[-4:]).replace("//", "/")
 
 
 class Toolkit:
-    """headers, libraries: part -> folder, part -> file; missing: what is not there, in words; notes: what is odd."""
+    """Headers (part -> folder) and libraries (part -> file), texts about missing parts, and notes about unusual
+    ones."""
 
     def __init__(self, cuda=None, python="python3", carried=None, only=None):
         self.headers, self.libraries, self.missing, self.notes = {}, {}, [], []
@@ -108,13 +109,13 @@ class Toolkit:
                 self.missing.append(f"{box} must be {LEAST[box]} or later; its header says {self.versions[box]}")
 
     def is_old(self, root, box):
-        """Whether the folder has this box in a version that is too old; then its parts of it don't count."""
+        """Whether a folder has this package in a version that is too old; its parts are then ignored."""
         header, version = VERSIONS[box]
         path = first(root, INCLUDES, (header,))
         found = version(os.path.dirname(path)) if path else None
         if found is None or found >= LEAST[box]:
             return False
-        self.notes.append(f"{tail(root)} has {box} {found}; {LEAST[box]} or later is wanted, so it was passed over")
+        self.notes.append(f"{tail(root)} has {box} {found}, which was ignored; it must be {LEAST[box]} or later")
         return True
 
     def find(self, part, headers, libraries, carried):
@@ -136,20 +137,20 @@ class Toolkit:
 
     def include_folders(self):
         needed = [self.headers[p] for p in PARTS if p in self.headers]
-        # what the compiler searches anyway must not come earlier: its own headers include one another in that order
+        # the compiler's own folders must keep their place: its headers include one another in that order
         return [f for f in dict.fromkeys(needed) if f != "/usr/include"]
 
     def library_folders(self):
         return list(dict.fromkeys(os.path.dirname(f) for f in self.libraries.values()))
 
     def compile_flags(self):
-        # wheels may lack what their own headers include; the carried ones come last
+        # wheels may lack headers that their own headers include; the carried ones are searched last
         last = ["-idirafter", str(self.carried)] if self.carried else []
         return [flag for f in self.include_folders() for flag in ("-isystem", f)] + last
 
     def link_flags(self):
         files = [self.libraries[p] for p, (_, _, needed) in PARTS.items() if needed and p in self.libraries]
-        # RPATH, not RUNPATH: cuDNN opens parts of itself by name, and they lie in the same folders
+        # RPATH, not RUNPATH: cuDNN opens its other libraries by name, and they are in the same folders
         paths = [f"-Wl,-rpath,{f}" for f in self.library_folders()]
         return [*files, "-Wl,--disable-new-dtags", *paths, "-pthread", "-ldl", "-lrt"]
 
@@ -162,12 +163,12 @@ class Toolkit:
         return flags
 
     def environment(self):
-        """For our own programs: NVRTC and cuDNN open libraries beside themselves."""
+        """Returns the environment of typenet's programs: NVRTC and cuDNN open libraries in their own folders."""
         before = os.environ.get("LD_LIBRARY_PATH")
         return {"LD_LIBRARY_PATH": os.pathsep.join(self.library_folders() + ([before] if before else []))}
 
     def tool(self, name):
-        """A program of the toolkit, such as compute-sanitizer, or None."""
+        """Returns the path of a program of the toolkit, such as compute-sanitizer, or None."""
         for root in self.roots:
             for place in ("bin", "compute-sanitizer", "extras/compute-sanitizer"):
                 path = os.path.join(root, place, name)

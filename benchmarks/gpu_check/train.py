@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""train: whole trainings: seconds an epoch, and that the network learns."""
+"""train: runs whole trainings, measures the seconds per epoch, and checks that the network learns."""
 import math
 import os
 import pathlib
@@ -11,22 +11,22 @@ import measuring
 import programs
 from stage import Failure, Skip
 
-# Four epochs of drawn pictures end at 0.99 on the CPU; less than this means that something is broken.
+# Four epochs on synthetic images give 0.99 on the CPU. A lower accuracy than this indicates an error.
 LEAST_ACCURACY = 0.9
 DRAWN = {"epochs": 4, "batch": 32, "rate": 0.02, "bn_momentum": 0.9, "data": "synthetic", "train": 3840, "test": 1000}
 LARGE = {"epochs": 3, "rate": 0.01, "bn_momentum": 0.99, "data": "synthetic", "train": 50_000, "test": 10_000}
-# of CIFAR-10, by name: what cuda_train is told
+# the options of cuda_train for each recipe for CIFAR-10
 RECIPES = {"tutorial": {"rate": 0.005, "bn_momentum": 0.99},
            "modern": {"rate": 0.1, "bn_momentum": 0.9, "schedule": "one_cycle", "nesterov": 1, "weight_decay": 5e-4,
                       "label_smoothing": 0.1, "augment": "crop_flip"}}
-LEAST_SECONDS = 20  # that must be left for a training
-TOLD_OF = 0.9065, 0.94  # val_acc: what the tutorials ended with, and what good networks reach
-# long enough for a program that looks whether it was drawn to the end
+LEAST_SECONDS = 20  # a training starts only if this much time is left
+TOLD_OF = 0.9065, 0.94  # values of val_acc: the result of the tutorials, and that of good networks
+# long enough for a program that checks whether the plot is complete
 EMPTY_PLOT = f'<svg xmlns="http://www.w3.org/2000/svg"><!-- {"nothing was drawn, " * 5}--></svg>'
 
 
 def has_cifar10():
-    """Where dsl::cifar10::load looks."""
+    """Whether CIFAR-10 is where dsl::cifar10::load looks for it."""
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     return any(os.path.isfile(os.path.join(folder, *place, "data_batch_1.bin"))
                for folder in (os.environ.get("TYPENET_DATA"), os.path.join(cache, "typenet")) if folder
@@ -34,10 +34,10 @@ def has_cifar10():
 
 
 def trainings(o):
-    """(name, options of cuda_train, least accuracy)"""
+    """Yields (name, options of cuda_train, least accuracy)."""
     precisions = o.precision or ("bf16", "tf32", "fp32_strict")
     cifar = {"data": "cifar10", "train": 0, "test": 0} if has_cifar10() else {}
-    if o.epochs:  # that question alone
+    if o.epochs:  # with --epochs, these trainings only
         own = {name: value for name, value in (("rate", o.rate), ("bn_momentum", o.bn_momentum)) if value is not None}
         for seed in range(o.seeds):
             yield (f"{data_name(o, 'cifar10')}, {o.recipe} recipe, {o.epochs} epochs, seed {seed}",
@@ -46,20 +46,20 @@ def trainings(o):
                     "precision": precisions[0]}, 0)
         return
     for p in precisions:
-        yield f"drawn pictures, {p}", {**DRAWN, "precision": p}, LEAST_ACCURACY
+        yield f"synthetic images, {p}", {**DRAWN, "precision": p}, LEAST_ACCURACY
     for batch in o.batch or (64, 1024):
-        yield (f"{data_name(o, 'cifar10') if cifar else '50,000 drawn pictures'}, batch {batch}, {precisions[0]}",
+        yield (f"{data_name(o, 'cifar10') if cifar else '50,000 synthetic images'}, batch {batch}, {precisions[0]}",
                {**LARGE, **cifar, "batch": batch, "precision": precisions[0]}, 0)
 
 
 def data_name(o, data):
-    """As tables and files call it; --data-note says what a file's pictures are worth."""
-    name = "CIFAR-10" if data == "cifar10" else "drawn pictures"
+    """Returns the name of the data in tables and files, with the text of --data-note for CIFAR-10."""
+    name = "CIFAR-10" if data == "cifar10" else "synthetic images"
     return f"{name} ({o.data_note})" if data == "cifar10" and o.data_note else name
 
 
 def train(stage, program, options, least, seconds):
-    """seconds: what it will take at least."""
+    """Runs a training, which takes at least `seconds`."""
     stage.need(seconds, "a training")
     done = stage.run([program, *(f"{k}={v}" for k, v in options.items())], math.inf)
     lines = programs.json_lines(done.out)
@@ -74,18 +74,18 @@ def train(stage, program, options, least, seconds):
     if done.returncode != 0:
         raise Failure(f"exit code {done.returncode}: {so_far(epochs, options['epochs'])}; {done.last(3)}")
     if end is None or len(epochs) != options["epochs"]:
-        raise Failure(f"it told of {len(epochs)} epochs of {options['epochs']}: {done.last()}")
-    # the first epoch warms caches up
+        raise Failure(f"it reported {len(epochs)} of {options['epochs']} epochs: {done.last()}")
+    # the first epoch warms up the caches
     median = {k: statistics.median(e[k] for e in epochs[1:] or epochs) for k in ("epoch_s", "train_s")}
     if not end["val_acc"] >= least:
-        raise Failure(f"validation accuracy is {end['val_acc']}, {least} at least was expected")
+        raise Failure(f"the validation accuracy must be at least {least}; found {end['val_acc']}")
     return (f"{median['epoch_s']:.3f} s an epoch, {median['train_s']:.3f} of them training, val_acc "
             f"{end['val_acc']:.4f}, {reached(epochs)}{end['wall_s']:.1f} s in all, ready in {end['prepare_s']:.1f} s")
 
 
 def so_far(epochs, of):
     if not epochs:
-        return "not one epoch came to its end"
+        return "no epoch was completed"
     return (f"{len(epochs)} of {of} epochs, {reached(epochs)}val_acc {epochs[-1]['val_acc']:.4f}, at best "
             f"{max(e['val_acc'] for e in epochs):.4f}")
 
@@ -99,22 +99,23 @@ def finished(stage):
 
 
 def seconds_to(accuracy, epochs):
-    """From the first step to the first epoch's end that is so good on the test set; None: none was."""
+    """Returns the seconds from the first step to the end of the first epoch with this accuracy on the test set, or
+    None."""
     return next((e["elapsed_s"] for e in epochs if e["val_acc"] >= accuracy), None)
 
 
 def accuracy(stage):
     found = [t["end"]["val_acc"] for t in finished(stage)]
     if not found:
-        raise Skip("no training came to its end")
+        raise Skip("no training was completed")
     stage.results["val_acc"] = {"mean": statistics.mean(found), "least": min(found), "greatest": max(found),
                                 "seeds": len(found)}
     return f"val_acc of {len(found)} seeds: mean {statistics.mean(found):.4f}, {min(found):.4f} to {max(found):.4f}"
 
 
 def example(stage, program):
-    """The users' program, where fmt and CLI11 are at hand. It wants gnuplot before it trains; where there is none, it
-    gets one that draws nothing."""
+    """Runs the example program, which needs fmt and CLI11. It checks for gnuplot before it trains; without gnuplot, it
+    runs with a script that writes an empty plot."""
     stage.need(30, "the example")
     environment, note = stage.environment(), ""
     if shutil.which("gnuplot") is None:
@@ -127,7 +128,7 @@ def example(stage, program):
                       180, environment)
     found = re.search(r"test accuracy (\d\.\d+)", done.out)
     if not found:
-        raise Failure(f"it told of no test accuracy: {done.last(2)}")
+        raise Failure(f"it printed no test accuracy: {done.last(2)}")
     return f"{found.group(0)} after 2 epochs{note}"
 
 
@@ -144,14 +145,14 @@ def run(stage):
         return
     if not has_cifar10():
         if stage.options.epochs:
-            raise Failure("--epochs wants CIFAR-10's .bin files in $TYPENET_DATA; none are there")
-        print("no CIFAR-10 .bin files in $TYPENET_DATA: drawn pictures only", flush=True)
+            raise Failure("--epochs needs the .bin files of CIFAR-10 in $TYPENET_DATA, which has none")
+        print("$TYPENET_DATA has no .bin files of CIFAR-10, so only synthetic images are used", flush=True)
     for name, options, least in trainings(stage.options):
-        # of one question's seeds each takes what the last one took
+        # with --epochs, each seed takes about as long as the one before
         before = finished(stage)[-1]["seconds"] if stage.options.epochs and finished(stage) else 0
         stage.part(name, train, stage, program, options, least, max(LEAST_SECONDS, 1.1 * before))
     if not finished(stage):
-        raise Failure("no training came to its end")
+        raise Failure("no training was completed")
     if stage.options.seeds > 1:
         stage.part("all seeds", accuracy, stage)
     if "minigooglenet_cifar" in built:
@@ -164,7 +165,7 @@ def tables(stage):
         o, end, epochs = t["options"], t["end"], t["epochs"]
         later = epochs[1:] or epochs
         pictures = (end or o)["train"] or "all"
-        what = f"{t['data']}, {pictures} pictures, batch {o['batch']}, {o['precision']}, seed {o.get('seed', 0)}"
+        what = f"{t['data']}, {pictures} images, batch {o['batch']}, {o['precision']}, seed {o.get('seed', 0)}"
         rows.append([what, end["epochs"] if end else f"{len(epochs)} of {o['epochs']}",
                      f"{statistics.median(e['epoch_s'] for e in later):.3f}",
                      f"{statistics.median(e['train_s'] for e in later):.3f}",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A program that answers each line with one of JSON, and keeps what it has made ready between two questions."""
+"""A program that answers each line with a line of JSON and keeps its prepared networks between requests."""
 import json
 import os
 import queue
@@ -9,11 +9,11 @@ import threading
 import measuring
 from stage import OWN_GROUP, STILL_THERE, Failure, Late, is_gone, kill
 
-MOST_ERRORS = 8192  # bytes of what a program wrote to its standard error, in the log
+MOST_ERRORS = 8192  # the bytes of a program's standard error that the log contains
 
 
 class Worker:
-    """Started at the first question, and again at the next one after it has ended."""
+    """A worker process. It is started by the first request, and again by the next request after it has ended."""
 
     def __init__(self, stage, command, environment=None):
         self.stage, self.command, self.environment = stage, [str(c) for c in command], environment
@@ -21,8 +21,8 @@ class Worker:
         self.kept = ""
 
     def start(self):
-        """Long before the first answer is wanted: interpreters take seconds to come up."""
-        self.keep_errors()  # of the one before
+        """Starts the process. Call it early: interpreters take seconds to start."""
+        self.keep_errors()  # of the previous process
         self.stage.log("$ " + " ".join(self.command))
         self.answers = queue.Queue()
         self.errors = open(f"{self.stage.scratch.name}/{id(self)}.err", "w+b")
@@ -43,7 +43,8 @@ class Worker:
         answers.put(None)
 
     def ask(self, words, seconds):
-        """The answer. Failure where it has an error, Late where it comes too late (the program is ended)."""
+        """Returns the answer. Throws Failure if the answer is an error, and Late after the time limit, having killed
+        the process."""
         if not self.alive():
             self.start()
         line, limit = " ".join(str(w) for w in words), max(1.0, min(seconds, self.stage.left()))
@@ -63,37 +64,37 @@ class Worker:
         try:
             found = json.loads(answer)
         except ValueError:
-            raise Failure(f"its answer is no JSON: {answer[:200]}") from None
+            raise Failure(f"its answer is not JSON: {answer[:200]}") from None
         if "error" in found:
             raise Failure(found["error"])
         return found
 
     def last_errors(self):
-        """The end of what it wrote to its standard error, read without moving the file's position, which it shares."""
+        """Returns the end of its standard error without moving the file's position, which it shares."""
         size = os.fstat(self.errors.fileno()).st_size
         return os.pread(self.errors.fileno(), MOST_ERRORS, max(0, size - MOST_ERRORS)).decode(errors="replace").strip()
 
     def said(self):
-        """The last line of its errors."""
+        """Returns the last line of its standard error."""
         lines = (self.last_errors() if self.errors else self.kept).splitlines()
         return (lines or [f"exit code {self.process.returncode}, no message"])[-1][:300]
 
     def keep_errors(self):
-        """They go into the log once, when it has ended: tracebacks above all."""
+        """Copies its standard error, such as tracebacks, to the log once it has ended."""
         if self.errors is None:
             return
         self.kept = self.last_errors()
         self.errors.close()
         self.errors = None
         if self.kept:
-            self.stage.log(f"[what {' '.join(self.command[-2:])} wrote to its standard error, "
+            self.stage.log(f"[the standard error of {' '.join(self.command[-2:])}, "
                            f"exit code {self.process and self.process.returncode}]", self.kept, "")
 
     def alive(self):
         return self.process is not None and self.process.poll() is None
 
     def end(self):
-        """Kills it; in words, whether it is still there."""
+        """Kills it, and returns a text if it still exists."""
         kill(self.process)
         gone = is_gone(self.process)
         self.stage.running.discard(self.process)
@@ -101,7 +102,8 @@ class Worker:
         return "" if gone else STILL_THERE
 
     def close(self):
-        """By its own will first: a killed process may leave a device busy for a while."""
+        """Lets it end by itself, and kills it only if it does not: a killed process may keep a device busy for a
+        while."""
         if self.process is None:
             return
         if self.alive():

@@ -131,7 +131,7 @@ class Programs(Case):
         with self.assertRaisesRegex(Failure, "not done after 4 s: begun"):
             s.must([slow], 4)
         s.options.minutes = 0
-        with self.assertRaisesRegex(Skip, "the stage's time was up"):
+        with self.assertRaisesRegex(Skip, "the time of the stage ended"):
             s.must([slow], 60)
         with self.assertRaisesRegex(Skip, "0 s are left, it may take 20"):
             s.need(20)
@@ -154,8 +154,8 @@ class Programs(Case):
             done = s.run([self.program("p", "time.sleep(5)")], 1)
         kill.assert_called_once()
         self.assertTrue(done.timed_out and done.stuck)
-        self.assertIn("it was killed, but is still there", str(done.late()))
-        self.assertIn("it was killed, but is still there", (self.folder / "results/bench.log").read_text())
+        self.assertIn("it was killed, but still exists", str(done.late()))
+        self.assertIn("it was killed, but still exists", (self.folder / "results/bench.log").read_text())
         self.assertLess(time.monotonic() - begin, 4)
 
     def test_is_gone(self):
@@ -212,7 +212,7 @@ class Programs(Case):
         self.assertIn("it was interrupted", self.result("bench")["parts"][-1]["detail"])
         self.assertTrue((self.folder / "results/bench.md").is_file())
         state = measuring.read(f"/proc/{said.read_text().strip()}/stat").split(") ")[-1][:1]
-        self.assertIn(state, ("", "Z", "X"))  # nobody there, or nobody has asked for its exit code
+        self.assertIn(state, ("", "Z", "X"))  # it does not exist, or its exit code has not been read
 
     def test_what_went_wrong_between_parts_is_written(self):
         for what, word in ((KeyboardInterrupt(), "interrupted"), (Failure("no compiler"), "no compiler")):
