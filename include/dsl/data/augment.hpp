@@ -32,7 +32,7 @@ struct augmentation_numbers {
   bool flips = false;  // random_flip
   float flip_probability = 0;
   int hole = 0;         // side of cutout's square; 0: none
-  int hole_epochs = 0;  // only in the first so many epochs; 0: in all
+  int hole_epochs = 0;  // the number of epochs, from the first, that cut holes; 0: all
   friend bool operator==(augmentation_numbers const&, augmentation_numbers const&) = default;
 };
 

@@ -27,7 +27,7 @@ namespace dsl::TYPENET_MODE {
 /// the same folder; commit() syncs it, renames it and syncs the folder, so that both file and name survive a power
 /// failure. Without a commit nothing is left, and an existing file of that name stays as it was. `kind` begins every
 /// message. The next writer removes the temporary file of a killed process, such as run.csv.4711-0.typenet.tmp, if it
-/// belongs to the same user, no process has that number, and nobody holds its lock.
+/// belongs to the same user, no process has that number, and its lock is free.
 ///   atomic_file file("runs/history.csv", "history");  file.write(text);  file.commit();
 class atomic_file {
  public:
@@ -44,7 +44,7 @@ class atomic_file {
       bool const denied = ::faccessat(AT_FDCWD, path_.c_str(), W_OK, AT_EACCESS) != 0 && errno == EACCES;
       if ((status.st_mode & 0222) == 0 || denied) fail("it is read-only", "make it writable, or give another path");
     }
-    // The new file may be read by those who may read the old one, and by nobody else.
+    // Only the users who may read the old file may read the new one.
     mode_t const permissions = replaces ? status.st_mode & 0777 : 0666;
     remove_stale();
     for (int attempt = 0; descriptor_ < 0 && attempt < most_attempts; ++attempt) {

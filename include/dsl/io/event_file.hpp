@@ -48,7 +48,7 @@ class event_file {
   static constexpr long long last_time = 9'999'999'998;  // ten digits: names are sorted as text; one more is free
 
   struct found {
-    long long time = 0;  // of the newest file, whoever wrote it
+    long long time = 0;  // of the newest file of any run
     std::string ours{};  // name of the newest file of this run
   };
   static found look_into(std::string const& folder, std::string const& end);

@@ -161,8 +161,8 @@ inline constexpr int library_bytes = 16;
 }
 
 /// Decides which tensors share buffers. An input of a concat lives in the concat's output if its producer can write
-/// there and nobody else reads it; processing the graph in reverse places an outer concat before an inner one. Flatten
-/// and, in inference, dropout only rename their input.
+/// there and no other node reads it; processing the graph in reverse places an outer concat before an inner one.
+/// Flatten and, in inference, dropout only rename their input.
 [[gnu::cold]] constexpr void share_buffers(graph_view const& g, plan_options const& o, analysis& a) {
   a.parent = list<int>(g.size.tensors, -1);
   a.channel = list<int>(g.size.tensors);

@@ -46,8 +46,8 @@ namespace dsl::detail {
   for (device_bytes& d : p.devices) d.bytes[slots] = p.options.optimizer_slots * d.bytes[parameters];
 }
 
-/// Whether an operation overwrites its input: it must be elementwise, and nobody may read the input again, which must
-/// be neither a slice, nor the network's input, nor read by its producer's backward pass.
+/// Whether an operation overwrites its input: it must be elementwise, and its input must not be read again, nor be a
+/// slice, the network's input, or a tensor that its producer's backward pass reads.
 [[gnu::cold]] constexpr bool overwrites_input(graph_view const& g, plan const& p, analysis const& a, node const& x) {
   if (!facts_of(x).forward_in_place) return false;
   if (a.parent[x.output] >= 0) return false;
@@ -87,7 +87,7 @@ namespace dsl::detail {
 }
 
 /// Adds buffers for gradients, which are shared like those of their tensors. Gradients are in place where that is safe:
-/// the input gradient of a batch_norm overwrites its input, which nobody reads again, and the input gradient of an
+/// the input gradient of a batch_norm overwrites its input, which is not read again, and the input gradient of an
 /// elementwise operation overwrites its output's gradient.
 [[gnu::cold]] constexpr void place_gradients(graph_view const& g, analysis const& a, plan& p, int m) {
   placement* const at = p.gradients.begin() + m * g.size.tensors;

@@ -16,7 +16,7 @@ class abort_state {
  public:
   explicit abort_state(process_group* world) : world_(world) {}
 
-  mutex guard;  // protects all that ranks wait for; callers hold it if a function says so
+  mutex guard;  // protects everything that ranks wait for; some functions require that the caller holds it
   condition changed;
 
   /// Throws peer_error if a rank has failed. The caller holds the guard.
@@ -26,7 +26,7 @@ class abort_state {
 
   /// Records a failure and interrupts an exchange in progress. The caller holds the guard.
   [[gnu::cold]] void break_with(std::string const& why);
-  /// Waits until nobody reads or writes the ranks' numbers for other processes. The caller holds the guard.
+  /// Waits until no thread reads or writes the ranks' numbers for other processes. The caller holds the guard.
   [[gnu::cold]] void wait_for_exchange();
 
   /// Calls work(), which communicates with other processes, on one thread at a time. The caller does not hold the

@@ -77,7 +77,7 @@ class device_collectives {
   virtual std::unique_ptr<device_communicator> join(api const&, handshake&) const = 0;
 
  protected:
-  ~device_collectives() = default;  // objects are constants that nobody owns
+  ~device_collectives() = default;  // objects are constants that are never deleted
 };
 
 }  // namespace dsl::cu::TYPENET_MODE

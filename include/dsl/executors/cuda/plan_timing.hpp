@@ -17,7 +17,7 @@ namespace dsl::cu::TYPENET_MODE {
 
 struct timing_options {
   int warm_ups = 2;    // kernels are loaded at their first run
-  int runs = 10;       // a sample is the mean of so many runs
+  int runs = 10;       // a sample is the mean of this number of runs
   int rounds = 5;      // each plan has one sample per round, and its best one counts: a disturbance spoils one of five
   double seconds = 2;  // afterwards no plan is begun and no round repeated
   double longest = 2;  // multiple of the quickest warm-up: slower plans get no samples; with one warm-up, all do

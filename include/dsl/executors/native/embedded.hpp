@@ -136,7 +136,7 @@ class embedded_network {
   [[nodiscard]] bool start(void const* weights, long long bytes) {
     if (bytes != weights_bytes || reinterpret_cast<std::uintptr_t>(weights) % 64 != 0) return false;
     detail::static_memory::use(memory_, sizeof memory_);
-    auto* const all = static_cast<std::byte*>(const_cast<void*>(weights));  // nobody writes to them
+    auto* const all = static_cast<std::byte*>(const_cast<void*>(weights));  // they are never written
     host::region_memory m;
     m[region::parameters] = all;
     m[region::statistics] = all + bytes_of(region::parameters);
