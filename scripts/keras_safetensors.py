@@ -19,8 +19,8 @@ TYPES = {"F32": np.float32, "F16": np.float16, "F64": np.float64, "I64": np.int6
 
 
 def read(path):
-    """{name: array}, {name: text}. Trusts the file: give it typenet's own, or use the safetensors package. One that is
-    cut short, of another format or of other types is a ValueError that names it."""
+    """Returns {name: array} and {name: text}. It trusts the file, which typenet should have written; otherwise use the
+    safetensors package. A truncated file, or one of another format or type, is a ValueError that names it."""
     data = Path(path).read_bytes()
     try:
         (length,) = struct.unpack("<Q", data[:8])
@@ -49,13 +49,13 @@ def write(path, arrays, metadata):
         at += a.nbytes
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)
-    whole = Path(f"{path}.{os.getpid()}.tmp")  # gets its name when it is whole
+    whole = Path(f"{path}.{os.getpid()}.tmp")  # the file gets its name when it is complete
     whole.write_bytes(b"".join([struct.pack("<Q", len(text)), text, *(arrays[n].tobytes() for n in sequence)]))
     whole.replace(path)
 
 
 def in_order(model):
-    """Layers with weights, each after what it takes its input from."""
+    """Returns the layers with weights, each after the layers that it reads."""
     if not getattr(model, "outputs", None):
         raise ValueError(f"{model.name}: the order of its layers is not known; give layers=[...]")
     found, seen, waiting = [], set(), [(*t._keras_history[:2], False) for t in reversed(model.outputs)]
@@ -65,7 +65,7 @@ def in_order(model):
             continue
         if not ready:
             waiting.append((layer, call, True))
-            # What it was called on: layer.input of a model would be that model's own.
+            # The tensors on which the layer was called; layer.input of a model would be the model's own input.
             inputs = layer._inbound_nodes[call].input_tensors
             waiting += [(*t._keras_history[:2], False) for t in reversed(inputs) if t._keras_history[0] is not layer]
             continue
@@ -83,7 +83,7 @@ def counted(layer, counts):
 
 
 def named_variables(model, layers=None):
-    """{typenet's name: variable}."""
+    """Returns {typenet's name: variable}."""
     found, counts = {}, {}
     for layer in layers or in_order(model):
         name = counted(layer, counts)
@@ -93,8 +93,8 @@ def named_variables(model, layers=None):
 
 
 def h5_groups(model):
-    """Where model.save_weights("x.weights.h5") puts layers with weights, in the network's order: typenet's
-    keras_h5_options::groups for a model that has models inside."""
+    """Returns the groups in which model.save_weights("x.weights.h5") stores the layers with weights, in the network's
+    order. Pass them as keras_h5_options::groups for a model that contains models."""
     groups = {}
 
     def walk(model, above):
