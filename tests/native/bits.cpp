@@ -2,6 +2,7 @@
 // Prints a hash of what the native kernels make of the same numbers, a line for each instruction set of this processor.
 // Compiled with several flags and compilers by bits.sh, which wants the same lines from all.
 #include <dsl/executors/host/memory_kernels.hpp>
+#include <dsl/executors/native/attention.hpp>
 #include <dsl/executors/native/depthwise.hpp>
 #include <dsl/executors/native/direct_weights.hpp>
 #include <dsl/executors/native/winograd.hpp>
@@ -126,6 +127,27 @@ std::uint64_t depthwise(native_cpu::kernels const& k, dsl::window const& w, std:
   return hash_of(gradient, hash_of(x, hash_of(dy, h)));
 }
 
+std::uint64_t attention(host::instructions set, op kind, int width, std::uint64_t h) {
+  int const heads = 2, tokens = 271, lanes = host::lanes_of(set);
+  auto const padded = [&](int channels) { return native_cpu::blocks_of(channels, lanes) * lanes; };
+  int const in = padded(3 * heads * width), out = padded(heads * width);
+  floats x = numbers(2LL * in * tokens, 1), y = empty(2LL * out * tokens), dy = numbers(2LL * out * tokens, 2);
+  floats dx = numbers(2LL * in * tokens, 3);
+  native_cpu::workplace at(set, 2);
+  node const n{.kind = kind, .groups = heads};
+  step forward{}, backward{};
+  forward.what = action::forward, backward.what = action::backward;
+  shape const in_shape{3 * heads * width, 1, tokens}, out_shape{heads * width, 1, tokens};
+  host::bound_step<float> f, b;
+  f.step = &forward, f.node = &n, f.x = {x.data(), in_shape, 2, lanes, in, 0};
+  f.to = {y.data(), out_shape, 2, lanes, out, 0};
+  b.step = &backward, b.node = &n, b.x = f.x, b.dy = {dy.data(), out_shape, 2, lanes, out, 0};
+  b.to = {dx.data(), in_shape, 2, lanes, in, 0}, b.accumulate = true;
+  native_cpu::attention_task(at, f)();
+  native_cpu::attention_task(at, b)();
+  return hash_of(y, hash_of(dx, h));
+}
+
 std::uint64_t updates(host::memory_kernels const& k, std::uint64_t h) {
   update_rule const sgd{.momentum = 0.9, .weight_decay = 0.01, .nesterov = true};
   update_rule slow = sgd,
@@ -200,6 +222,8 @@ int main() {
     h = winograd(k, h);
     h = depthwise(k, {3, 3, 1, 1, 1}, h);
     h = depthwise(k, {5, 5, 2, 2, 2}, h);
+    h = attention(set, op::attention, 32, h);
+    h = attention(set, op::causal_attention, 7, h);
     h = updates(host::memory_kernels_of(set), h);
     h = normalization(host::memory_kernels_of(set), h);
     std::printf("%s %016llx\n", host::name_of(set), static_cast<unsigned long long>(h));

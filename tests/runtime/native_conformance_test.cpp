@@ -99,8 +99,9 @@ TEST_CASE("native: the same bits for any number of threads", "[conformance]") {
   using model = network<image<3, 15, 15>, conv_module<24, 3, 3>, inception_module<12, 20>, downsample_module<16>,
                         add<identity, conv2d<48, 3>>, conv2d<48, 3, 3, 1, padding::same, 48>, batch_norm<>, relu,
                         conv2d<36, 3, 3, 1, padding::same, 12>, layer_norm<>,
-                        multiply<identity, sequential<global_avg_pool2d, conv2d<36, 1>, sigmoid>>, conv2d<33, 5>,
-                        dropout<0.4>, avg_pool2d<2>, flatten, dense<70>, relu, dense<7>, softmax>;
+                        multiply<identity, sequential<global_avg_pool2d, conv2d<36, 1>, sigmoid>>, attention<2>,
+                        conv2d<36, 1>, causal_attention<3>, conv2d<33, 5>, dropout<0.4>, avg_pool2d<2>, flatten,
+                        dense<70>, relu, dense<7>, softmax>;
   for (int lanes : checked_blocks())
     for (int batch : sampled({1, 2, 19, 5}))
       for (bool winograd : {true, false}) {
@@ -227,6 +228,25 @@ TEST_CASE("native: layer_norm, multiply, and groups have kernels", "[conformance
   });
   for (char const* word : {"layer_norm", "multiply", "conv2d"})
     CHECK_THAT(e->description(), !Catch::Matchers::Contains(word));
+}
+
+TEST_CASE("native: attention has a kernel, whose memory grows with the tokens", "[conformance]") {
+  using model = network<image<3, 24, 24>, conv2d<48, 1>, attention<2>, conv2d<48, 1>, causal_attention<4>,
+                        global_avg_pool2d, dense<3>, softmax>;
+  using larger = network<image<3, 48, 24>, conv2d<48, 1>, attention<2>, conv2d<48, 1>, causal_attention<4>,
+                         global_avg_pool2d, dense<3>, softmax>;
+  long long bytes[2] = {};
+  std::vector<std::string> const warned = test::warnings([&] {
+    for (int k : {0, 1}) {
+      auto const e = native{.threads = 1}.make_engine(k == 0 ? model::view() : larger::view(), keras);
+      for (mode m : {mode::training, mode::inference}) e->prepare(m, 16);
+      CHECK_THAT(e->description(), !Catch::Matchers::Contains("attention"));
+      bytes[k] = e->executor_bytes();
+    }
+  });
+  for (std::string const& w : warned) CHECK_THAT(w, !Catch::Matchers::Contains("attention"));
+  CHECK(bytes[0] > 0);
+  CHECK(bytes[1] <= 2 * bytes[0]);
 }
 
 TEST_CASE("native: a description says what computes; options that make no sense are refused", "[conformance]") {

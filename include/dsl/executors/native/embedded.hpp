@@ -7,6 +7,7 @@
 #include <dsl/executors/host/batch_norm_step.hpp>
 #include <dsl/executors/host/binding.hpp>
 #include <dsl/executors/host/memory_task.hpp>
+#include <dsl/executors/native/attention.hpp>
 #include <dsl/executors/native/convolutions.hpp>
 #include <dsl/executors/native/dense.hpp>
 #include <dsl/executors/reference/loops.hpp>
@@ -64,6 +65,7 @@ class embedded_engine {
   host::task select_kernel(bound_step const& b) {
     if (b.step->what == action::forward && b.node->kind == op::conv2d) return convolutions_.build(b, false);
     if (b.step->what == action::forward && b.node->kind == op::dense) return [d = dense(at_, b)] { d(); };
+    if (host::task attends = attention_task(at_, b)) return attends;
     auto const no_update = [](auto const&) {};  // inference has no update steps
     return host::memory_task(at_, b, no_update, [&b] { return normalization(b); });
   }

@@ -7,6 +7,7 @@
 #include <dsl/executors/host/memory_task.hpp>
 #include <dsl/executors/host/plain_loops.hpp>
 #include <dsl/executors/host/weights.hpp>
+#include <dsl/executors/native/attention.hpp>
 #include <dsl/executors/native/convolutions.hpp>
 #include <dsl/executors/native/dense.hpp>
 #include <dsl/executors/native/processors.hpp>
@@ -134,6 +135,7 @@ class engine final : public plain::steps<float> {
     if (b.node && multiplies && b.node->kind == op::conv2d)
       return on.convolutions.build(b, p.plan.options.mode == mode::training && !b.node->frozen);
     if (b.node && multiplies && b.node->kind == op::dense) return [d = dense(on.at, b)] { d(); };
+    if (host::task attends = attention_task(on.at, b)) return attends;
     return host::memory_task(
         on.at, b, [this, &p, &b](auto f) { for_each_update(p, *b.step, f); },
         [&] {

@@ -4,6 +4,8 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/normalization.hpp>
 #include <dsl/executors/host/widths.hpp>
+#include <dsl/executors/native/attention_gradient.hpp>
+#include <dsl/executors/native/attention_rows.hpp>
 #include <dsl/executors/native/depthwise_kernel.hpp>
 #include <dsl/executors/native/matrix_kernel.hpp>
 #include <dsl/executors/native/tiles.hpp>
@@ -25,6 +27,13 @@ struct kernels {
   void (*depthwise[most_depthwise_pixels + 1])(depthwise_call const&);                // [pixels]
   void (*depthwise_weights[most_depthwise_taps + 1])(depthwise_weights_call const&);  // [taps]
   void (*moments)(host::moments_call const&);
+  void (*read_head)(head_call const&);
+  void (*write_head)(head_call const&);
+  void (*turn_head)(head_call const&);
+  void (*softmax)(softmax_call const&);
+  void (*weighted)(weighted_call const&);
+  void (*finish_rows)(finish_rows_call const&);
+  void (*score_gradient)(score_gradient_call const&);
   void (*tiles_in)(tiles_in_call const&);        // of an input; this and all below are for F(4x4, 3x3)
   void (*gradients_in)(tiles_in_call const&);    // of an output's gradient
   void (*tiles_out)(tiles_out_call const&);      // to an output
@@ -115,6 +124,13 @@ constexpr kernels make_kernels() {
   add_depthwise<Width, most_depthwise_pixels>(k);
   add_depthwise_weights<Width, most_depthwise_taps>(k);
   k.moments = &Width::template run<host::moments<L>>;
+  k.read_head = &Width::template run<read_head<L>>;
+  k.write_head = &Width::template run<write_head<L>>;
+  k.turn_head = &Width::template run<turn_head<L>>;
+  k.softmax = &Width::template run<softmax_rows<L>>;
+  k.weighted = &Width::template run<weighted_rows<L>>;
+  k.finish_rows = &Width::template run<finish_rows<L>>;
+  k.score_gradient = &Width::template run<score_gradient_rows<L>>;
   using matrices = matrices_of<f43>;
   k.tiles_in = &Width::template run<tiles_in<L, typename matrices::input>>;
   k.gradients_in = &Width::template run<tiles_in<L, typename matrices::gradient>>;
