@@ -73,7 +73,7 @@ class wait_finder {
       borrowed_.erase(i--);  // later steps of this device know it
     }
   }
-  /// Makes step s wait for `other`, and know everything that it knew.
+  /// Makes step s wait for `other`, and therefore for all steps that `other` has waited for.
   [[gnu::cold]] constexpr void wait(int s, int other) {
     p_.waits.push(other);
     for (int d = 0; d < devices_; ++d)

@@ -31,7 +31,7 @@ class onnx_namer {
   /// Names the layers of a sequence that is already inside `depth` names.
   [[gnu::cold]] std::vector<onnx_tree> grouped(std::vector<onnx_tree> all, std::size_t depth) const;
   [[gnu::cold]] void name_branches(onnx_tree& t, std::size_t depth) const;
-  /// Removes names that are equal to the layers' positions in their list. Returns whether all were.
+  /// Removes names that are equal to the layers' positions in their list. Returns whether all names were.
   [[gnu::cold]] static bool number(std::vector<onnx_tree>& all);
   [[gnu::cold]] static std::vector<onnx_tree> repeated(std::vector<onnx_tree> all, onnx_network const& net);
   [[gnu::cold]] void repeat_in(onnx_tree& t) const;

@@ -37,8 +37,8 @@ namespace dsl::safetensors::TYPENET_MODE {
 /// file cannot hold.
 [[gnu::cold]] std::string serialize(std::vector<source> tensors, text_by_name metadata = {});
 
-/// Writes a file atomically: an existing file stays as it is until then, and also afterwards for programs that have it
-/// open. Throws option_error, or file_error if it cannot be written.
+/// Writes a file atomically: an existing file is replaced only when the new one is complete, and programs that have the
+/// old file open still read it. Throws option_error, or file_error if it cannot be written.
 [[gnu::cold]] void write(std::string const& path, std::vector<source> tensors, text_by_name metadata = {});
 
 }  // namespace dsl::safetensors::TYPENET_MODE
