@@ -306,6 +306,22 @@ TEST_CASE("in a callback the trainer's set_learning_rate is the run's", "[traine
   CHECK(by_run.learning_rate() == 0.01);
   CHECK(by_trainer.learning_rate() == 0.01);
 
+  // at every moment of a run there is one rate
+  struct compares : callback {
+    void on_batch_end(fit_run& run) override {
+      run.learning_rate = 0.5 / static_cast<double>(run.step + 1);
+      CHECK(run.trainer.learning_rate() == run.learning_rate);
+    }
+    void on_epoch_end(fit_run& run) override {
+      CHECK(run.trainer.learning_rate() == 0.25);
+      run.trainer.set_learning_rate(0.125);
+      CHECK(run.learning_rate == 0.125);
+    }
+  };
+  trainer one = make_trainer();
+  one.fit(data, {.epochs = 2, .batch_size = 8, .callbacks = {compares{}}});
+  CHECK(one.learning_rate() == 0.125);
+
   // after the run the rate is the trainer's own again, however the run ended
   must_throw<training_error>([&] { by_run.fit(data, {.batch_size = 8, .callbacks = {gives_up{}}}); }, {"enough"});
   for (trainer* t : {&by_run, &by_trainer}) {
@@ -351,6 +367,13 @@ TEST_CASE("a learning rate that is none is refused before its step, by the name 
   // a schedule that ends before the run does
   refuses({learning_rate_schedule{poly_decay{0.1, 2, 1.0}}}, 6, {"poly_decay", "set for 2 epochs; found epoch 4"});
   refuses({learning_rate_schedule{poly_decay{0.1, 2, 2.0}}}, 6, {"poly_decay", "set for 2 epochs; found epoch 4"});
+  // what a callback leaves after the last step is not the trainer's either
+  struct spoils : callback {
+    void on_train_end(fit_run& run) override { run.learning_rate = -1; }
+  };
+  trainer spoilt = make_trainer();
+  spoilt.fit(data, {.epochs = 1, .batch_size = 8, .callbacks = {spoils{}}});
+  CHECK(spoilt.learning_rate() == 0.05);
   // a user's callback, between two steps and after the last one
   refuses({sets_rate{1, 0, -0.5}}, 3, {"learning_rate", "-0.5", "epoch 2 after 1 batches", "callback"});
   refuses({sets_rate{0, 1, nan}}, 2, {"learning_rate", "nan", "epoch 1 after 2 batches", "callback"});

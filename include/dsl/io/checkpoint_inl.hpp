@@ -383,7 +383,7 @@ TYPENET_INLINE void checkpoint_each_epoch::on_backup(fit_run& run) {
   if (run.next.step > 0 || !run.leads) return;
   history all = earlier;
   all.epochs.insert(all.epochs.end(), run.past.epochs.begin(), run.past.epochs.end());
-  file_.keep(run, checkpoint(run.trainer, all, run.learning_rate));
+  file_.keep(run, checkpoint(run.trainer, all));
 }
 
 }  // namespace dsl::TYPENET_MODE

@@ -87,6 +87,7 @@ class model_checkpoint_on : public callback {
   double value_ = 0;          // of the file that is due
   std::int64_t batches_ = 0;  // since the last file
   std::string path_, line_;
+  double restored_rate_ = 0;  // the learning rate of the state that the run has resumed from
   bool due_ = false;
   bool caught_up_ = false;
   bool warned_ = false;

@@ -70,6 +70,7 @@ TYPENET_INLINE void model_checkpoint_on::on_train_begin(fit_run& run) {
                                   " within an epoch; monitor loss or acc, or use every_epochs"}));
   }
   batches_ = 0;
+  restored_rate_ = run.learning_rate;
   warned_ = due_ = caught_up_ = false;
   line_.clear();
   std::string first = checkpoint_path(pattern_, run, in_epochs);
@@ -182,9 +183,9 @@ TYPENET_INLINE void model_checkpoint_on::save(fit_run const& run) {
 
 TYPENET_INLINE void model_checkpoint_on::catch_up(fit_run const& run) {
   path_ = checkpoint_path(pattern_, moment_before(run), options_.save_freq.epochs == 0);
-  fit_run then = run;
-  then.learning_rate = run.trainer.learning_rate();  // callbacks may have changed the run's
-  save(then);
+  double const now = std::exchange(run.learning_rate, restored_rate_);  // a schedule may have set the next epoch's
+  save(run);
+  run.learning_rate = now;
   caught_up_ = true;
 }
 

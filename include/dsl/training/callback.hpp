@@ -69,7 +69,7 @@ struct fit_run {
   int epochs = 0;          // the run ends before this one
   std::int64_t steps = 0;  // steps per epoch
   int batch_size = 0;
-  double learning_rate = 0;
+  double& learning_rate = rate_of(trainer);  // the trainer's: the one of the next step
   double given_rate = 0;   // the learning rate at the beginning of fit: compile's, or what set_learning_rate gave
   bool stop = false;       // set at any time, in any process: ends the run in all of them after the current epoch
   int epoch = 0;           // from 0
@@ -97,6 +97,9 @@ struct fit_run {
   std::vector<std::string> outputs{};  // the names of several outputs, "main" first; empty if there is only one
   std::vector<std::string> metrics{};  // the names of fit's .metrics
   std::string source{};                // the identity of the training data's source; empty: they are in memory
+
+ private:
+  static double& rate_of(dsl::trainer& t);
 };
 
 /// The base of callbacks. Derive from it, override what you need, and add it to fit's .callbacks:

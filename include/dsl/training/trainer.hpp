@@ -97,11 +97,9 @@ class trainer {
   /// Computes the outputs of `size` samples, size * outputs floats. The sizes of the arrays are not checked.
   void predict_on_batch(float const* images, int size, float* outputs);
 
-  /// Returns the learning rate of the next step. During fit it is the rate at the end of the last finished epoch, or
-  /// the rate that set_learning_rate has set since; callbacks find the current rate in run.learning_rate.
+  /// Returns the learning rate of the next step. During fit it is run.learning_rate, which callbacks may change.
   double learning_rate() const { return learning_rate_; }
-  /// Sets the learning rate of the next step, also during a run; callbacks may set run.learning_rate instead. Throws
-  /// option_error if it is negative or not finite.
+  /// Sets the learning rate of the next step, also during fit. Throws option_error if it is negative or not finite.
   void set_learning_rate(double rate);
   /// Returns the seed given to compile().
   std::uint64_t seed() const { return engine_->options().seed; }
@@ -127,6 +125,7 @@ class trainer {
   std::vector<std::string> metrics_of_fit() const { return run_ ? run_->metrics : std::vector<std::string>{}; }
 
  private:
+  friend struct fit_run;
   detail::batch_checks checks() const { return {graph_, engine_->options().loss}; }
   scores train_on(float const* samples, std::int32_t const* labels, float const* values, int size,
                   float const* const* further = nullptr);

@@ -80,7 +80,6 @@ TYPENET_INLINE history trainer::fit(dataset const& given, fit_options const& opt
               .epochs = options.epochs,
               .steps = steps,
               .batch_size = options.batch_size,
-              .learning_rate = learning_rate_,
               .given_rate = learning_rate_,
               .validates = options.validation != nullptr,
               .has_acc = has_acc(targets),
@@ -96,8 +95,13 @@ TYPENET_INLINE history trainer::fit(dataset const& given, fit_options const& opt
   struct scope_exit {
     fit_run*& now;
     fit_run* before;
-    ~scope_exit() { now = before; }
-  } const under_way{run_, std::exchange(run_, &run)};
+    double& rate;
+    double given_rate;
+    ~scope_exit() {
+      now = before;
+      if (!detail::is_learning_rate(rate)) rate = given_rate;  // a callback's, which has been refused
+    }
+  } const under_way{run_, std::exchange(run_, &run), learning_rate_, learning_rate_};
   auto const learned_before = engine_->normalization();
   engine_->set_normalization(std::make_shared<dsl::normalization const>(normalization_of(data)));
   try {
@@ -131,7 +135,6 @@ TYPENET_INLINE history trainer::fit(dataset const& given, fit_options const& opt
     if (processes) processes->after_epoch();
     run.past.epochs.push_back(run.current);
     notify(run, &callback::on_epoch_end);
-    if (detail::is_learning_rate(run.learning_rate)) learning_rate_ = run.learning_rate;
     agree_to_stop(run);  // for the state that is written now
     run.next = {.epoch = run.epoch + 1};
     run.proven = (run.current.validated && !averages(run)) || run.stop || run.next.epoch >= run.epochs;
@@ -235,11 +238,12 @@ TYPENET_INLINE void trainer::predict_on_batch(float const* images, int size, flo
   engine_->read_result(program, outputs);
 }
 
+TYPENET_INLINE double& fit_run::rate_of(dsl::trainer& t) { return t.learning_rate_; }
+
 TYPENET_INLINE void trainer::set_learning_rate(double rate) {
   if (!detail::is_learning_rate(rate))
     detail::throw_error<option_error>({"set_learning_rate: it must be a number of at least 0; found ", rate});
   learning_rate_ = rate;
-  if (run_) run_->learning_rate = rate;
 }
 
 TYPENET_INLINE scores trainer::train_on(float const* samples, std::int32_t const* labels, float const* values, int size,
@@ -483,7 +487,6 @@ TYPENET_INLINE bool trainer::train_epoch(batch_loader* loader, int program, std:
     notify(run, &callback::on_backup);
   }
   check_rate(run);
-  learning_rate_ = run.learning_rate;
   return true;
 }
 
