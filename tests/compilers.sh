@@ -24,6 +24,8 @@ use_compiler() {
   esac
   case "$1,${TYPENET_GCC:-}" in nvcc,/*) check+=(-ccbin "$TYPENET_GCC") ;; esac
   check+=(-std=c++20 "-I$root/include" "-I$root/tests")
+  # declarations_only: the definitions below the language are not what the test is about, and take most of the time.
+  [ -z "${declarations_only:-}" ] || check+=(-DTYPENET_COMPILED)
   local folder
   for folder in ${TYPENET_SYSTEM_INCLUDES:-}; do check+=(-isystem "$folder"); done
   export LC_ALL=C  # plain quotes, untranslated messages

@@ -11,6 +11,7 @@
 # What the compiler said goes to $TYPENET_MESSAGES/<name of FILE>.txt, where that folder is named: for docs.compiler_messages.
 set -euo pipefail
 . "$(dirname "$0")/../compilers.sh"
+declarations_only=1
 kind=$1 file=$3
 use_compiler "$kind" "$2"
 

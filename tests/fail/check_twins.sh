@@ -5,6 +5,7 @@
 # longer than the twins; a file that adds to the namespace dsl is compiled alone.
 set -euo pipefail
 . "$(dirname "$0")/../compilers.sh"
+declarations_only=1
 kind=$1
 use_compiler "$kind" "$2"
 shift 2

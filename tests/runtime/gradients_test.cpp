@@ -393,12 +393,13 @@ TEST_CASE("gradients: slices of channels, and their order", "[gradients]") {
 }
 
 TEST_CASE("gradients: attention", "[gradients]") {
-  through<conv2d<12, 1>, attention<1>>();
-  through<conv2d<12, 1>, attention<2>, conv2d<6, 1>, causal_attention<2>>();
-  through<conv2d<12, 1>, causal_attention<4>, dsl::tanh>();
-  through<add<sequential<conv2d<9, 1>, attention<3>>, sequential<conv2d<9, 1>, causal_attention<1>>>>();
-  through<conv2d<12, 1>, concat<attention<2>, causal_attention<1>, identity>>();  // one gradient, three sums
-  check_network<image<6, 3, 4>, attention<2>>({.loss = loss::mean_squared_error});
+  question const q{.numbers = test::everything() ? 40 : 12};
+  through<conv2d<12, 1>, attention<1>>(q);
+  through<conv2d<12, 1>, attention<2>, conv2d<6, 1>, causal_attention<2>>(q);
+  through<conv2d<12, 1>, causal_attention<4>, dsl::tanh>(q);
+  through<add<sequential<conv2d<9, 1>, attention<3>>, sequential<conv2d<9, 1>, causal_attention<1>>>>(q);
+  through<conv2d<12, 1>, concat<attention<2>, causal_attention<1>, identity>>(q);  // one gradient, three sums
+  check_network<image<6, 3, 4>, attention<2>>({.loss = loss::mean_squared_error, .numbers = q.numbers});
 }
 
 TEST_CASE("gradients: two strides, and dilation", "[gradients]") {
@@ -516,7 +517,10 @@ TEST_CASE("gradients: both losses, with and without a softmax before them", "[gr
 TEST_CASE("gradients: a small inception network of all three modules", "[gradients]") {
   check_network<image<3, 12, 12>, conv_module<6, 3, 3>, inception_module<4, 4>, inception_module<3, 5>,
                 downsample_module<4>, inception_module<5, 3>, downsample_module<3>, avg_pool2d<2>, dropout<0.5>,
-                flatten, dense<4>, softmax>({.batch = 4, .numbers = test::only_a_sample() ? 2 : 16});
+                flatten, dense<4>, softmax>({.batch = 4,
+                                             .numbers = test::everything()      ? 16
+                                                        : test::only_a_sample() ? 2
+                                                                                : 6});
 }
 
 TEST_CASE("gradients: networks that nobody would write", "[gradients]") {

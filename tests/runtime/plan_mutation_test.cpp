@@ -8,6 +8,7 @@
 
 #include <dsl/plan/make_plan.hpp>
 #include <dsl/plan/verify.hpp>
+#include "support/extent.hpp"
 #include "support/plan_mutations.hpp"
 #include "support/random_graph.hpp"
 #include "support/sanitized.hpp"
@@ -23,11 +24,11 @@ using namespace dsl;
 using namespace dsl::test;
 
 constexpr bool slow = DSL_TEST_ASAN || DSL_TEST_TSAN;
-/// The number of mutants, enough for each kind of mistake to occur hundreds of times; TYPENET_PLAN_MUTANTS sets
-/// another.
+/// The number of mutants, enough for each kind of mistake to occur hundreds of times, in the stage long thousands;
+/// TYPENET_PLAN_MUTANTS sets another.
 int mutants_in_all() {
   char const* const asked = std::getenv("TYPENET_PLAN_MUTANTS");
-  return asked ? std::atoi(asked) : slow ? 10'000 : 30'000;
+  return asked ? std::atoi(asked) : everything() && !slow ? 100'000 : 10'000;
 }
 constexpr int mutants_per_plan = 25;
 constexpr std::uint64_t seed = 20150904;

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: MIT
 # check_static.sh gcc|clang|nvcc COMPILER FILE...: each FILE compiles, without a warning. With GCC each header does so
 # alone, in an otherwise empty source; which includes it lacks does not depend on the compiler, so that the others are
-# given all headers together. Further compiler flags come from TYPENET_WARNINGS, separated by blanks.
+# given all headers together. Further compiler flags come from TYPENET_WARNINGS, separated by blanks. With
+# TYPENET_DECLARATIONS_ONLY=1 the files see the headers as users of the compiled library do.
 set -euo pipefail
 . "$(dirname "$0")/../compilers.sh"
 kind=$1
+declarations_only=${TYPENET_DECLARATIONS_ONLY:-}
 use_compiler "$kind" "$2"
 shift 2
 case "$kind" in
