@@ -12,6 +12,7 @@ vcpkg_check_features(
     safetensors CMAKE_DISABLE_FIND_PACKAGE_nlohmann_json)
 if(NOT "compiled" IN_LIST FEATURES)
   set(VCPKG_BUILD_TYPE release)  # headers are the same for both
+  set(VCPKG_FIXUP_ELF_RPATH OFF)  # nothing is linked: no patchelf need be downloaded
 endif()
 
 vcpkg_cmake_configure(
@@ -32,9 +33,17 @@ vcpkg_cmake_configure(
     CMAKE_DISABLE_FIND_PACKAGE_nlohmann_json)
 vcpkg_cmake_install()
 vcpkg_cmake_config_fixup(CONFIG_PATH share/cmake/typenet)
-# Not checked: the modules of parts that were not chosen require libraries that are not there.
-vcpkg_fixup_pkgconfig(SKIP_CHECK)
+# The modules of parts that were not chosen require libraries that are not there.
+foreach(feature IN ITEMS text safetensors keras-h5 pictures onnx onednn cuda nccl mpi)
+  if(NOT "${feature}" IN_LIST FEATURES)
+    string(REPLACE "-" "_" part "${feature}")
+    file(REMOVE "${CURRENT_PACKAGES_DIR}/share/pkgconfig/typenet-${part}.pc")
+  endif()
+endforeach()
+vcpkg_fixup_pkgconfig()
+set(VCPKG_POLICY_SKIP_PKGCONFIG_CHECK enabled)  # the headers' own modules are in share: they name no library but threads
 if("compiled" IN_LIST FEATURES)
   file(REMOVE_RECURSE "${CURRENT_PACKAGES_DIR}/debug/include" "${CURRENT_PACKAGES_DIR}/debug/share")
 endif()
 vcpkg_install_copyright(FILE_LIST "${SOURCE_PATH}/LICENSE")
+file(INSTALL "${CURRENT_PORT_DIR}/usage" DESTINATION "${CURRENT_PACKAGES_DIR}/share/typenet")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Builds the port cmake/vcpkg/typenet and a user's project with it. vcpkg itself would download and build all
 # dependencies: functions.cmake stands for it, and its libraries are the system's. With TYPENET_TESTS=all also a program
-# that trains.
+# that trains and, where there is a vcpkg, the features that need no download with vcpkg itself, without a warning.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../../.." && pwd)
@@ -24,8 +24,13 @@ mkdir -p "$package"
 cmake "-DFEATURES=core;text" "-DCURRENT_PORT_DIR=$port" "-DCURRENT_PACKAGES_DIR=$package" "-DWORK=$scratch/port" \
   -P "$here/functions.cmake" >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
 mv "$scratch/packages" "$scratch/installed"
-for file in share/typenet/typenetConfig.cmake share/typenet/copyright share/pkgconfig/typenet.pc include/dsl/dsl.hpp; do
+for file in share/typenet/typenetConfig.cmake share/typenet/copyright share/typenet/usage share/pkgconfig/typenet.pc \
+  share/pkgconfig/typenet-text.pc include/dsl/dsl.hpp; do
   [ -f "$scratch/installed/typenet/$file" ] || { echo "the package must have $file"; exit 1; }
+done
+for part in safetensors keras_h5 onnx onednn cuda nccl mpi pictures; do
+  file=share/pkgconfig/typenet-$part.pc
+  [ ! -e "$scratch/installed/typenet/$file" ] || { echo "the package must not have $file"; exit 1; }
 done
 if grep -rlF "$root" "$scratch/installed"; then
   echo "a package must not name the tree that it was built from"
@@ -38,3 +43,21 @@ cmake --build "$scratch/build" --target language
 [ "${TYPENET_TESTS:-}" = all ] || exit 0
 cmake --build "$scratch/build" --target train_core
 "$scratch/build/train_core" | grep -q '^reference: loss'
+
+vcpkg=$(command -v vcpkg || echo "${VCPKG_ROOT:+$VCPKG_ROOT/vcpkg}")
+if [ -z "$vcpkg" ] || [ ! -x "$vcpkg" ]; then
+  echo "not tried with vcpkg itself: there is none in PATH or VCPKG_ROOT"
+  exit 0
+fi
+mkdir "$scratch/project"
+cd "$scratch/project"  # no manifest above it
+for features in core core,compiled; do
+  "$vcpkg" install "typenet[$features]" --overlay-ports="$root/cmake/vcpkg" --no-binarycaching \
+    --x-buildtrees-root="$scratch/trees" --x-packages-root="$scratch/made" --x-install-root="$scratch/vcpkg" --recurse |
+    tee "$scratch/said"
+  if grep -q 'warning: ' "$scratch/said"; then exit 1; fi
+done
+cmake -S "$here" -B "$scratch/again" -DCMAKE_CXX_COMPILER="$TYPENET_CXX" -DCMAKE_CXX_FLAGS=-O0 \
+  -DCMAKE_TOOLCHAIN_FILE="$(dirname "$(readlink -f "$vcpkg")")/scripts/buildsystems/vcpkg.cmake" \
+  -DVCPKG_INSTALLED_DIR="$scratch/vcpkg" -DVCPKG_MANIFEST_MODE=OFF "-DTYPENET_PARTS=core;compiled"
+cmake --build "$scratch/again" --target language
