@@ -30,13 +30,15 @@ dsl::bench::step_request parse(std::vector<std::string> const& words) {
   auto const one_of = [&](std::size_t i, char const* a, char const* b) {
     std::string const w = word(i, a);
     if (w != a && w != b)
-      throw dsl::option_error("cuda_step: it must be " + std::string(a) + " or " + b + "; found " + w);
+      throw dsl::option_error("cuda_step: argument " + std::to_string(i + 1) + " must be " + std::string(a) + " or " +
+                              b + "; found " + w);
     return w == a;
   };
   auto const number = [&](std::size_t i, char const* otherwise, int least) {
     std::string const w = word(i, otherwise);
     if (w.empty() || w.size() > 7 || w.find_first_not_of("0123456789") != std::string::npos || std::stoi(w) < least)
-      throw dsl::option_error("cuda_step: it must be a number of at least " + std::to_string(least) + "; found " + w);
+      throw dsl::option_error("cuda_step: argument " + std::to_string(i + 1) + " must be a number of at least " +
+                              std::to_string(least) + "; found " + w);
     return std::stoi(w);
   };
   dsl::bench::step_request r;

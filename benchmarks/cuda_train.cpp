@@ -29,7 +29,9 @@ class options {
     for (int i = 1; i < argc; ++i) {
       std::string const word = argv[i], name = word.substr(0, word.find('='));
       if (name == word || !values_.contains(name))
-        throw dsl::option_error("cuda_train: options are name=value, of those in its first lines; found " + word);
+        throw dsl::option_error(
+            "cuda_train: options must be name=value, with a name from the first lines of cuda_train.cpp; found " +
+            word);
       values_[name] = word.substr(name.size() + 1);
     }
   }

@@ -100,7 +100,7 @@ class gpu_launches {
       case action::all_reduce: return;  // not on one device
       case action::add_gradients: break;
     }
-    throw executor_error("gpu_launches: a step that the GPU executor does not do");
+    throw executor_error("gpu_launches: the plan has a step that the GPU executor does not support");
   }
   void operation(int s, int count) {
     step const& x = p_.steps[s];
@@ -122,7 +122,7 @@ class gpu_launches {
       case op::add:
         for (int i = 0; i < g_.nodes[x.node].inputs; i += 8) add({.what = "sum"}, s, 1);
         return;
-      default: throw executor_error("gpu_launches: an operation that the GPU executor has no kernel for");
+      default: throw executor_error("gpu_launches: the plan has an operation without a kernel in the GPU executor");
     }
   }
 

@@ -20,7 +20,8 @@ int main(int argc, char** argv) try {
   int const batch = argc > 3 ? std::atoi(argv[3]) : 64;
   std::string const type = argc > 4 ? argv[4] : "bf16";
   if (batch < 1) throw dsl::option_error("kernel_code: the batch must have 1 sample or more");
-  if (type != "bf16" && type != "f32") throw dsl::option_error("kernel_code: what is " + type + "? bf16 or f32");
+  if (type != "bf16" && type != "f32")
+    throw dsl::option_error("kernel_code: the type must be bf16 or f32; found " + type);
   dsl_test::kernels_of_plan all(model::view(), type == "bf16" ? dsl::cu::storage::bf16 : dsl::cu::storage::f32);
   all.add_plan(dsl::mode::training, batch, false);
   all.add_plan(dsl::mode::inference, batch, false);

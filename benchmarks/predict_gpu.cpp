@@ -28,8 +28,10 @@ constexpr char const* precisions[] = {"bf16", "tf32", "fp32_strict"};
 request parse(std::vector<std::string> const& words) {
   request r;
   auto const refuse = [](std::string const& word) {
-    throw dsl::option_error("predict_gpu: what is " + word +
-                            "? [train|infer] [batch] [bf16|tf32|fp32_strict] [h100|h200] [launches]");
+    throw dsl::option_error(
+        "predict_gpu: the arguments must be [train|infer] [batch] [bf16|tf32|fp32_strict] [h100|h200] [launches]; "
+        "found " +
+        word);
   };
   for (std::string const& w : words) {
     if (w == "train" || w == "infer") {

@@ -369,7 +369,7 @@ inline void check_names(settings const& s) {
   add("--confusion", s.confusion, s.confusion);
   add("--csv", s.csv, s.csv);
   add("--tensorboard", s.tensorboard, s.tensorboard);
-  add("what --output keeps of an earlier run", s.output, s.checkpoint() + ".before");
+  add("the state of an earlier run that --output keeps", s.output, s.checkpoint() + ".before");
   for (std::string const& locked : {s.output, s.checkpoint(), s.weights, s.confusion, s.csv, s.best})
     add("a run's lock", locked, locked + ".lock");
   std::string const folder = s.synthetic ? "" : dsl::cifar10::find(s.data);
@@ -392,7 +392,7 @@ inline void check(settings const& s) {
     if (!holds) throw dsl::option_error(message);
   };
   auto const found = [](auto value) { return "; found " + fmt::format("{}", value); };
-  need(!s.output.empty() || !s.graph.empty(), "--output: it must say where the plot goes; add --output plot.png");
+  need(!s.output.empty() || !s.graph.empty(), "--output: it must name the file for the plot; add --output plot.png");
   need(s.output.empty() || is_picture(s.output),
        "--output: the name must end in .png or .svg" + found(s.output) + "; rename it to plot.png");
   need(s.gpus >= 1, "--gpus: it must be 1 or more" + found(s.gpus) + "; leave it out for 1");

@@ -36,7 +36,7 @@ void draw(dsl::dataset const& all, std::string const& folder) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  if (argc == 2) throw dsl::option_error("picture_folder: it takes two folders, or nothing; found one");
+  if (argc == 2) throw dsl::option_error("picture_folder: it takes two folders or no argument; found one folder");
   std::string const own = "picture_folder_data";
   if (argc <= 2) {
     dsl::synthetic const drawn = dsl::synthetic_pictures(/*train=*/4000, /*test=*/600, /*seed=*/1);
@@ -51,8 +51,8 @@ int main(int argc, char** argv) try {
   dsl::augmentation const moves = dsl::in_order{dsl::random_crop{.padding = 2}, dsl::random_flip{}};
   trainer.fit(train.data, {.epochs = 8, .batch_size = 32, .augment = moves, .loader_threads = 2});
   double const right = trainer.evaluate(test.data).acc;
-  std::printf("%zu files, %zu unreadable; right on %.1f %% of %zu others\n", train.files.size(), train.skipped.size(),
-              100 * right, test.files.size());
+  std::printf("%zu training images, %zu unreadable files; accuracy %.1f %% on %zu test images\n", train.files.size(),
+              train.skipped.size(), 100 * right, test.files.size());
   return argc > 2 || right > 0.9 ? 0 : 1;
 } catch (dsl::error const& e) {
   std::fprintf(stderr, "error: %s\n", e.what());

@@ -51,7 +51,7 @@ int main() try {
   trainer.fit(train, {.epochs = 12, .batch_size = 20});
   dsl::confusion_matrix pixels;
   double const right = trainer.evaluate(test, 50, &pixels).acc;
-  std::printf("%.2f %% of the pixels right, mean IoU %.3f\n", 100 * right, pixels.mean_iou());
+  std::printf("%.2f %% of the pixels classified correctly, mean IoU %.3f\n", 100 * right, pixels.mean_iou());
   return pixels.mean_iou() >= 0.9 ? 0 : 1;
 } catch (dsl::error const& e) {
   std::fprintf(stderr, "error: %s\n", e.what());

@@ -37,7 +37,7 @@ void write_flowers(std::string const& path) {
 
 int main(int argc, char** argv) try {
   if (argc == 2)
-    throw dsl::option_error("tabular_classification: it takes a file and a column, or nothing; found a file alone");
+    throw dsl::option_error("tabular_classification: it takes a file and a column, or no argument; found only a file");
   std::string const path = argc > 2 ? argv[1] : "tabular_classification.csv", column = argc > 2 ? argv[2] : "species";
   if (argc <= 2) write_flowers(path);
   dsl::dataset const all = dsl::read_csv_classes(path, column, {}, {.shuffle_seed = 1});
@@ -46,7 +46,7 @@ int main(int argc, char** argv) try {
   dsl::trainer trainer = dsl::compile<model>(dsl::reference{}, dsl::adam{.learning_rate = 5e-3});
   trainer.fit(train, {.epochs = 40, .batch_size = 32});
   double const right = trainer.evaluate(test).acc;
-  std::printf("right on %.1f %% of %lld samples it has not seen\n", 100 * right, static_cast<long long>(test.size));
+  std::printf("accuracy %.1f %% on %lld test samples\n", 100 * right, static_cast<long long>(test.size));
   return argc > 2 || right > 0.95 ? 0 : 1;
 } catch (dsl::error const& e) {
   std::fprintf(stderr, "error: %s\n", e.what());

@@ -37,7 +37,7 @@ void write_houses(std::string const& path) {
 
 int main(int argc, char** argv) try {
   if (argc == 2)
-    throw dsl::option_error("tabular_regression: it takes a file and a column, or nothing; found a file alone");
+    throw dsl::option_error("tabular_regression: it takes a file and a column, or no argument; found only a file");
   std::string const path = argc > 2 ? argv[1] : "tabular_regression.csv", column = argc > 2 ? argv[2] : "price";
   if (argc <= 2) write_houses(path);
   dsl::dataset const all = dsl::read_csv_values(path, {column}, {.shuffle_seed = 1});
@@ -48,7 +48,7 @@ int main(int argc, char** argv) try {
   trainer.fit(train, {.epochs = 60, .batch_size = 32});
   dsl::regression_scores scores;
   trainer.evaluate(test, 64, &scores);
-  std::printf("on %lld samples it has not seen: mean absolute error %.2f, R2 %.4f\n", static_cast<long long>(test.size),
+  std::printf("on %lld test samples: mean absolute error %.2f, R2 %.4f\n", static_cast<long long>(test.size),
               scores.mean_absolute_error(), scores.r2());
   return argc > 2 || scores.r2() > 0.97 ? 0 : 1;
 } catch (dsl::error const& e) {

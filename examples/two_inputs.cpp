@@ -50,7 +50,7 @@ int main() try {
       train,
       {.epochs = 18, .batch_size = 32, .callbacks = {dsl::learning_rate_schedule{dsl::poly_decay{4e-3, 18, 1.0}}}});
   double const right = trainer.evaluate(test).acc;
-  std::printf("%.1f %% of %lld questions answered right\n", 100 * right, static_cast<long long>(test.size));
+  std::printf("%.1f %% of %lld questions answered correctly\n", 100 * right, static_cast<long long>(test.size));
   return right > 0.9 ? 0 : 1;
 } catch (dsl::error const& e) {
   std::fprintf(stderr, "error: %s\n", e.what());

@@ -782,28 +782,31 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
   using joined = network<features<3>, concat<identity, named_input<"other", features<2>>>, dense<3>, softmax>;
   using headed = network<features<3>, dense<4>, named_output<"aux", dense<3>, softmax>, dense<3>, softmax>;
   using slowed = network<features<3>, scaled<factor::learning_rate<0.1>, dense<3>>, softmax>;
-  for (auto const& [network, word] : {std::pair{slowed::view(), "cuda: scaled has no kernel for this device"},
-                                      std::pair{joined::view(), "cuda: named_input has no kernel for this device"},
-                                      std::pair{headed::view(), "cuda: named_output has no kernel for this device"},
-                                      std::pair{mapped::view(), "cuda: softmax2d has no kernel for this device"},
-                                      std::pair{gated::view(), "cuda: multiply has no kernel for this device"},
-                                      std::pair{normed::view(), "cuda: layer_norm has no kernel"},
-                                      std::pair{grouped::view(), "cuda: conv2d with groups has no kernel"},
-                                      std::pair{dilated::view(), "cuda: conv2d with dilation or two strides has no"},
-                                      std::pair{oblong::view(), "cuda: conv2d with dilation or two strides has no"},
-                                      std::pair{pooled::view(), "cuda: max_pool2d with dilation or two strides has"},
-                                      std::pair{normed_by_group::view(), "cuda: group_norm has no kernel"},
-                                      std::pair{responding::view(), "cuda: local_response_norm has no kernel"},
-                                      std::pair{capped::view(), "cuda: relu6 has no kernel"},
-                                      std::pair{transposed::view(), "cuda: conv2d_transpose has no kernel"},
-                                      std::pair{shuffled::view(), "cuda: channel_shuffle has no kernel"},
-                                      std::pair{attending::view(), "cuda: attention has no kernel"},
-                                      std::pair{classed::view(), "cuda: class_token has no kernel"},
-                                      std::pair{placed_tokens::view(), "cuda: position_embedding has no kernel"},
-                                      std::pair{one_token::view(), "cuda: token_slice has no kernel"},
-                                      std::pair{enlarged::view(), "cuda: upsample2d has no kernel"},
-                                      std::pair{padded::view(), "cuda: max_pool2d with padding has no kernel"},
-                                      std::pair{hanging::view(), "cuda: max_pool2d with padding has no kernel"}})
+  for (auto const& [network, word] :
+       {std::pair{slowed::view(), "cuda: scaled has no kernel for this device"},
+        std::pair{joined::view(), "cuda: named_input has no kernel for this device"},
+        std::pair{headed::view(), "cuda: named_output has no kernel for this device"},
+        std::pair{mapped::view(), "cuda: softmax2d has no kernel for this device"},
+        std::pair{gated::view(), "cuda: multiply has no kernel for this device"},
+        std::pair{normed::view(), "cuda: layer_norm has no kernel"},
+        std::pair{grouped::view(), "cuda: conv2d with groups has no kernel"},
+        std::pair{dilated::view(),
+                  "cuda: conv2d with dilation, or with different strides for rows and columns, has no"},
+        std::pair{oblong::view(), "cuda: conv2d with dilation, or with different strides for rows and columns, has no"},
+        std::pair{pooled::view(),
+                  "cuda: max_pool2d with dilation, or with different strides for rows and columns, has"},
+        std::pair{normed_by_group::view(), "cuda: group_norm has no kernel"},
+        std::pair{responding::view(), "cuda: local_response_norm has no kernel"},
+        std::pair{capped::view(), "cuda: relu6 has no kernel"},
+        std::pair{transposed::view(), "cuda: conv2d_transpose has no kernel"},
+        std::pair{shuffled::view(), "cuda: channel_shuffle has no kernel"},
+        std::pair{attending::view(), "cuda: attention has no kernel"},
+        std::pair{classed::view(), "cuda: class_token has no kernel"},
+        std::pair{placed_tokens::view(), "cuda: position_embedding has no kernel"},
+        std::pair{one_token::view(), "cuda: token_slice has no kernel"},
+        std::pair{enlarged::view(), "cuda: upsample2d has no kernel"},
+        std::pair{padded::view(), "cuda: max_pool2d with padding has no kernel"},
+        std::pair{hanging::view(), "cuda: max_pool2d with padding has no kernel"}})
     CHECK_THROWS_WITH(cu::engine(device.api(), network, keras_rules, settings(precision::bf16)), Catch::Contains(word));
   CHECK(device.calls() == 0);  // with or without a driver
   CHECK_THROWS_WITH(compile<placed>(cuda{}, sgd{}), Catch::Contains("not supported yet; use onednn"));

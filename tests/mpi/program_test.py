@@ -202,7 +202,7 @@ class Program(unittest.TestCase):
         other = [*SMALL, "--epochs", "6", "--resume"]
         other[other.index("16")] = "20"
         out, err = self.run_in("a", mpirun((2, program, *other)), 1)
-        self.assertIn("is from a training whose data were normalised otherwise: this run's have the mean ", err)
+        self.assertIn("is from a training with another normalisation: the data of this run have the mean ", err)
         self.assertEqual((self.here / "a/plot.svg.checkpoint").read_bytes(), state)
 
     def test_a_state_of_before_an_option_was_there_is_one_of_its_default(self):

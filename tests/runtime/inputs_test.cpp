@@ -137,7 +137,7 @@ TEST_CASE("inputs: mean and deviation must fit the numbers, and be those of fit"
   });
   CHECK(quiet.empty());
   refuses<option_error>([&] { t.predict(other); },
-                        {"predict: the data set must be normalised", "no mean of input \"b\""});
+                        {"predict: the data set must have the normalisation", "no mean of input \"b\""});
   CHECK(t.predict(plain) == t.predict(train));
 }
 

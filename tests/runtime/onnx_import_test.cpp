@@ -259,7 +259,7 @@ TEST_CASE("onnx import: what typenet has no layer for is one error with node, op
   m.add("Relu", {"x"}, "a"), m.add("LSTM", {"a"}, "y").set_name("/encoder/lstm/LSTM");
   CHECK(complaint(m.bytes(), onnx_fault::unsupported) ==
         "onnx: x.onnx: node 1, \"/encoder/lstm/LSTM\" (LSTM) must be an operator that typenet has a layer for; found "
-        "this one");
+        "\"LSTM\"");
   model dilated;
   pb::NodeProto& pool = dilated.add("MaxPool", {"x"}, "y");
   model::set(pool, "kernel_shape", {2, 2}), model::set(pool, "dilations", {2, 2});
@@ -297,11 +297,13 @@ TEST_CASE("onnx import: damaged files are refused", "[onnx][hostile]") {
     add(m);
     CHECK_THAT(complaint(m.bytes(), onnx_fault::damaged), Catch::Contains(why));
   };
-  refused([](model& m) { m.add("Conv", {"x", "nothing"}, "y"); }, "what a node before it makes; found \"nothing\"");
-  refused([](model& m) { m.add("Relu", {"y"}, "y"); }, "what a node before it makes");
-  refused([](model& m) { m.add("Relu", {"x"}, "x"); }, "a value of its own; found \"x\"");
-  refused([](model& m) { m.add("Relu", {"x"}, "w"), m.add("Relu", {"x"}, "y"); }, "a value of its own; found \"w\"");
-  refused([](model& m) { m.add("Relu", {"x"}, "z"); }, "made by a node");
+  refused([](model& m) { m.add("Conv", {"x", "nothing"}, "y"); },
+          "values that earlier nodes compute; found \"nothing\"");
+  refused([](model& m) { m.add("Relu", {"y"}, "y"); }, "values that earlier nodes compute");
+  refused([](model& m) { m.add("Relu", {"x"}, "x"); }, "a value with a new name; found \"x\"");
+  refused([](model& m) { m.add("Relu", {"x"}, "w"), m.add("Relu", {"x"}, "y"); },
+          "a value with a new name; found \"w\"");
+  refused([](model& m) { m.add("Relu", {"x"}, "z"); }, "computed by a node");
   refused([](model& m) { m.tensor("w", {1}, {1}), m.add("Relu", {"x"}, "y"); }, "each tensor once");
   refused([](model& m) { model::set(m.add("Conv", {"x", "w"}, "y"), "group", 0); }, "groups that divide");
   refused([](model& m) { model::set(m.add("Conv", {"x", "w"}, "y"), "strides", {0, 0}); }, "a stride");
@@ -314,12 +316,12 @@ TEST_CASE("onnx import: damaged files are refused", "[onnx][hostile]") {
           "a size of 0 to");
   refused([](model& m) { m.graph().mutable_initializer(0)->set_dims(0, 1LL << 62), m.add("Conv", {"x", "w"}, "y"); },
           "a size of 0 to");
-  refused([](model& m) { m.wholes("s", {0, 7}), m.add("Reshape", {"x", "s"}, "y"); }, "as many numbers");
-  refused([](model& m) { m.wholes("s", {-1, -1}), m.add("Reshape", {"x", "s"}, "y"); }, "as many numbers");
+  refused([](model& m) { m.wholes("s", {0, 7}), m.add("Reshape", {"x", "s"}, "y"); }, "as many elements");
+  refused([](model& m) { m.wholes("s", {-1, -1}), m.add("Reshape", {"x", "s"}, "y"); }, "as many elements");
   refused([](model& m) { model::set(m.add("Transpose", {"x"}, "y"), "perm", {0, 1, 1, 2}); }, "each axis once");
   refused([](model& m) { model::set(m.add("Softmax", {"x"}, "y"), "axis", 4); }, "one of 4 axes");
   refused([](model& m) { m.wholes("i", {9}), model::set(m.add("Gather", {"x", "i"}, "y"), "axis", 1); },
-          "numbers that the axis has");
+          "indices within the axis");
   // Operators without operands, or with those of the other kind.
   for (char const* type : {"Identity", "Cast", "Dropout", "Relu", "Add", "LRN", "Concat", "Flatten", "Shape"})
     refused(
@@ -384,7 +386,7 @@ TEST_CASE("onnx import: damaged files are refused", "[onnx][hostile]") {
     model::set(large.add("Concat", {name, name}, "c" + std::to_string(i + 1)), "axis", 0);
   }
   large.add("Relu", {"x"}, "y");
-  CHECK_THAT(complaint(large.bytes(), onnx_fault::unsupported), Catch::Contains("more constants than fit memory"));
+  CHECK_THAT(complaint(large.bytes(), onnx_fault::unsupported), Catch::Contains("more constants than fit in memory"));
 }
 
 TEST_CASE("onnx import: a bound is part of a function, however large it is", "[onnx]") {

@@ -133,7 +133,8 @@ TEST_CASE("onnx import: a network takes the weights of a file with its structure
              Catch::Contains("(Gemm) must be the network's layer 3 (dense), dense with the result 5; found dense with "
                              "the result 4"));
   CHECK_THAT((complaint<network<picture, conv2d<3, 3>, block, global_avg_pool2d, dense<4>, dense<4>>>(file.path)),
-             Catch::Contains("the network goes on with layer 4 (dense)"));
-  CHECK_THAT((complaint<network<picture, conv2d<3, 3>, block>>(file.path)),
-             Catch::Contains("(GlobalAveragePool) must be a layer of the network; found that the network has ended"));
+             Catch::Contains("the network continues with layer 4 (dense)"));
+  CHECK_THAT(
+      (complaint<network<picture, conv2d<3, 3>, block>>(file.path)),
+      Catch::Contains("(GlobalAveragePool) must be a layer of the network; found that the network ends before it"));
 }

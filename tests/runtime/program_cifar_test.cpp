@@ -295,7 +295,8 @@ TEST_CASE("program: no output takes another one's name", "[program]") {
   for (char const* locked : {"plot.png.lock", "plot.png.checkpoint.lock"})
     refuses(2, with(tiny({"--weights", locked})), {"--weights and a run's lock"});
   refuses(2, with(tiny({"--weights", "w", "--csv", "w.lock"})), {"--csv and a run's lock"});
-  refuses(2, with(tiny({"--csv", "plot.png.checkpoint.before"})), {"--csv and what --output keeps"});
+  refuses(2, with(tiny({"--csv", "plot.png.checkpoint.before"})),
+          {"--csv and the state of an earlier run that --output keeps"});
   refuses(2, with(tiny({"--best", "w{epoch:02d}", "--weights", "w07"})), {"--weights and --best"});
   refuses(2, with(tiny({"--best", "w{epoch}-{acc:.2f}", "--csv", "w07-0.50.classes"})), {"--best's classes and --csv"});
   zero_cifar const cifar;

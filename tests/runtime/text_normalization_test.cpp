@@ -134,7 +134,8 @@ TEST_CASE("with weights that know it, either of fit's data sets may be normalise
   dataset other = rows(2);
   normalize(other);
   other = with_input(other, "more", {1}, std::vector<float>(24, 3));
-  test::refuses<option_error>([&] { goes_on(bare, other); }, {"validation: the data set must be normalised as"});
+  test::refuses<option_error>([&] { goes_on(bare, other); },
+                              {"validation: the data set must have the normalisation of"});
 }
 
 TEST_CASE("a run resumes only with data that are normalised as before", "[normalization]") {
@@ -151,8 +152,8 @@ TEST_CASE("a run resumes only with data that are normalised as before", "[normal
   trainer t = fresh<line>();
   std::vector<float> const before = t.predict(data);
   test::refuses<file_error>([&] { run(other, t, {}); },
-                            {"run.state is from a training whose data were normalised otherwise", "the mean 383.3",
-                             "of the first input, and not 191.6", "start without it"});
+                            {"run.state is from a training with another normalisation", "the mean 383.3",
+                             "instead of 191.6", "of the first input", "start without it"});
   CHECK(t.predict(data) == before);
   CHECK(t.normalization().empty());  // still unknown
   run(data, t, {});

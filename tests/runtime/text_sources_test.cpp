@@ -169,7 +169,7 @@ TEST_CASE("sources that are none are refused", "[source]") {
     std::string identity() const override { return {}; }
   };
   test::refuses<option_error>([] { source_classes({2, 3, 4}, std::make_shared<nameless const>(), 3, labels()); },
-                              {"identity() must tell its samples from others", "empty"});
+                              {"identity() must identify its samples", "empty"});
   test::refuses<data_error>([&] { source_classes({2, 3, 4}, source, 2, labels()); }, {"labels must be 0 to 1"});
   test::refuses<data_error>([&] { source_classes({2, 0, 4}, source, 3, labels()); }, {"2x0x4"});
   test::refuses<option_error>([&] { source_classes({2, 3, 4}, source, 0, {}); }, {"classes must be 1 or more"});

@@ -503,10 +503,10 @@ TEST_CASE("data without a normalisation get that of the weights; another one is 
   CHECK(t.predict(bare) == t.predict(train));
   CHECK(t.evaluate(bare).loss == t.evaluate(train).loss);
   must_throw<option_error>([&] { t.predict(another); },
-                           {"predict: the data set must be normalised as the data were", "the mean ",
-                            "of the first input, and not ", "leave out its mean"});
+                           {"predict: the data set must have the normalisation of the data", "the mean ",
+                            " instead of ", "of the first input", "leave out its mean"});
   must_throw<option_error>([&] { t.evaluate(scaled); },
-                           {"evaluate: the data set", "found a deviation of the first input, which has none"});
+                           {"evaluate: the data set", "found a deviation of the first input instead of none"});
   must_throw<option_error>([&] { t.fit(another, {.batch_size = 8}); }, {"fit: the data set", "forget_normalization()"});
   CHECK(t.normalization() == normalization_of(train));
   t.forget_normalization();
@@ -515,7 +515,7 @@ TEST_CASE("data without a normalisation get that of the weights; another one is 
 
   trainer without = make_trainer();
   without.fit(bare, {.batch_size = 8});
-  must_throw<option_error>([&] { without.evaluate(train); }, {"a mean of the first input, which has none"});
+  must_throw<option_error>([&] { without.evaluate(train); }, {"a mean of the first input instead of none"});
   trainer refused = make_trainer();
   struct refuses : callback {
     void on_restore(fit_run&) override { throw file_error("damaged"); }

@@ -42,8 +42,8 @@ dataset normalize_as(dataset data, normalization const& n);
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Returns where two normalisations differ, for a message: "the mean 0.5 as number 3 of the first input, and not 0.25".
-/// The first one is what was found.
+/// Returns the first difference of two normalisations for a message about the one that was found:
+/// "the mean 0.5 instead of 0.25 for number 3 of the first input".
 std::string difference(normalization const& found, normalization const& wanted);
 
 }  // namespace dsl::detail::TYPENET_MODE

@@ -30,13 +30,13 @@ TYPENET_INLINE std::string difference(char const* kind, numbers_of_input const& 
                                       std::string const& input) {
   std::string const of = " of " + name_for_message(input);
   if (!found) return message({"no ", kind, of});
-  if (!wanted) return message({"a ", kind, of, ", which has none"});
+  if (!wanted) return message({"a ", kind, of, " instead of none"});
   if (found->size() != wanted->size())
-    return message({"a ", kind, of, " with ", found->size(), " numbers, and not ", wanted->size()});
+    return message({"a ", kind, of, " with ", found->size(), " numbers instead of ", wanted->size()});
   std::size_t i = 0;
   while ((*found)[i] == (*wanted)[i]) ++i;
-  return message({"the ", kind, " ", static_cast<double>((*found)[i]), " as number ", i, of, ", and not ",
-                  static_cast<double>((*wanted)[i])});
+  return message({"the ", kind, " ", static_cast<double>((*found)[i]), " instead of ",
+                  static_cast<double>((*wanted)[i]), " for number ", i, of});
 }
 
 TYPENET_INLINE std::string difference(normalization const& found, normalization const& wanted) {

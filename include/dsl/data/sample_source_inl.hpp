@@ -23,7 +23,7 @@ TYPENET_INLINE dataset dataset_of_source(dsl::shape sample, std::shared_ptr<samp
   if (!source) throw_error<option_error>({"dataset: a source must be given; found a null pointer"});
   if (source->identity().empty())
     throw_error<option_error>(
-        {"dataset: a source's identity() must tell its samples from others; found an empty text; "
+        {"dataset: a source's identity() must identify its samples; found an empty text; "
          "return a name and a version"});
   if (sample.channels < 1 || sample.height < 1 || sample.width < 1)
     throw_error<data_error>({"dataset: samples must have at least one number; found ", sample.channels, "x",

@@ -254,7 +254,7 @@ TYPENET_INLINE saved_run restore_run(trainer& t, std::string const& bytes, std::
   auto const learned = detail::saved_normalization(t.graph(), file.callbacks(), name);
   if (auto const now = t.engine().normalization(); learned && t.is_fitting() && now)
     file.need(*learned == *now,
-              message({"is from a training whose data were normalised otherwise: this run's have ",
+              message({"is from a training with another normalisation: the data of this run have ",
                        detail::difference(*now, *learned), "; use the same data, or start without it"}));
   if (t.is_fitting()) detail::require_source(t.source_of_fit(), file.callbacks(), name);
   detail::compare_arithmetic(t, file.callbacks(), name);

@@ -137,7 +137,7 @@ TYPENET_INLINE std::string mpi::why_late(void const* self) {
   mpi const& m = *static_cast<mpi const*>(self);
   std::string const halted = detail::halted_ranks();
   return detail::message({m.who(), "waited ", text_of(m.patience()), " in ", m.doing_, ", where all ranks meet; ",
-                          halted.empty() ? "one of them did not come: it hangs or was stopped" : halted});
+                          halted.empty() ? "one of them did not arrive: it hangs or was stopped" : halted});
 }
 
 TYPENET_INLINE std::string mpi::why_not_aborted(void const* self) {

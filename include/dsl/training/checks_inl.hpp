@@ -195,7 +195,7 @@ TYPENET_INLINE void require_fit(graph_view const& g, loss l, dataset const& data
     throw_error<option_error>({"fit: the network must have a parameter to train; found ", parameter_count(g),
                                ", all of them frozen; take a layer out of frozen<...>"});
   if (!o.validation && !o.metrics.empty())
-    throw_error<option_error>({"fit: .metrics are those of the validation data; found ", o.metrics.size(),
+    throw_error<option_error>({"fit: .metrics are computed on the validation data; found ", o.metrics.size(),
                                " of them and no .validation; give both"});
   if (!o.validation) return;
   require_samples(g, l, *o.validation, "validation");

@@ -24,7 +24,7 @@ TYPENET_INLINE void require_shared(engine& e, std::shared_ptr<shared_weights> co
   if (!wanted)
     throw_error<option_error>(
         {"make_predictor: the weights must be those of another engine; found none; an executor "
-         "that cannot share weights has none to give"});
+         "that cannot share weights returns none"});
   if (e.weights() != wanted)
     throw_error<executor_error>({"make_predictor: the executor must be able to share weights; found ", e.description(),
                                  ", which has its own; pass a trainer to copy its weights"});

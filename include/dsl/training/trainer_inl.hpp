@@ -564,11 +564,10 @@ TYPENET_INLINE dataset trainer::as_learned(dataset const& data, char const* what
   if (own == *known) return data;
   if (own.empty()) return normalize_as(data, *known);
   detail::throw_error<option_error>(
-      {what, ": the data set must be normalised as the data were from which the weights have learned; found ",
+      {what, ": the data set must have the normalisation of the data that the weights were trained on; found ",
        detail::difference(own, *known),
-       "; leave out its mean and deviation, and those of the weights are used; or call forget_normalization(), to "
-       "train "
-       "the weights for another normalisation"});
+       "; leave out its mean and deviation to use those of the weights, or call forget_normalization() to train the "
+       "weights with another normalisation"});
 }
 
 TYPENET_INLINE double trainer::seconds() {

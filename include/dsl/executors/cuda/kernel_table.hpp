@@ -56,12 +56,13 @@ namespace dsl::cu::TYPENET_MODE {
       throw executor_error(detail::message({"cuda: frozen<...> has no kernels for this device; found it around ",
                                             detail::word_of(x), "; use another executor"}));
     else if (!has_kernels(g, x))
-      throw executor_error(detail::message({"cuda: ", detail::kernel_word_of(x),
-                                            !has_usual_steps(x) ? " with dilation or two strides"
-                                            : facts_of(x).output == operations::makes::pooled ? " with padding"
-                                            : x.kind == op::softmax                           ? "2d"
-                                                                                              : "",
-                                            " has no kernel for this device; use another executor"}));
+      throw executor_error(
+          detail::message({"cuda: ", detail::kernel_word_of(x),
+                           !has_usual_steps(x) ? " with dilation, or with different strides for rows and columns,"
+                           : facts_of(x).output == operations::makes::pooled ? " with padding"
+                           : x.kind == op::softmax                           ? "2d"
+                                                                             : "",
+                           " has no kernel for this device; use another executor"}));
 }
 
 }  // namespace dsl::cu::TYPENET_MODE

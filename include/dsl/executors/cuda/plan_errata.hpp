@@ -19,7 +19,7 @@ constexpr bool transforms_silently(convolution_pass pass, plan_facts const& f) {
 /// Returns why these options must not use a plan, or null.
 constexpr char const* known_fault(convolution const& c, convolution_options const& o, plan_facts const& f) {
   if (o.pass == convolution_pass::backward_weights && (f.engine == 1 || f.engine == 20) && pads_unevenly(c))
-    return "it computes wrong gradients if there are more zeros behind the input than before it";
+    return "it computes wrong gradients if the padding after the input is larger than before it";
   if (transforms_silently(o.pass, f) && o.precision != convolution_precision::tf32)
     return "it transforms its factors, which costs more precision than these options allow";
   return nullptr;

@@ -441,8 +441,9 @@ class engine : public dsl::engine {
     long long all = bytes + layout.bytes() - layout.region_bytes[static_cast<int>(region::activations)];
     for (memory_block const& b : blocks_) all += b.bytes();
     if (all > options_.limit.bytes)
-      detail::throw_error<option_error>({"memory_budget: it allows ", options_.limit.bytes, " bytes, but with what is ",
-                                         "already allocated this batch takes ", all, "; use a smaller batch"});
+      detail::throw_error<option_error>({"memory_budget: it allows ", options_.limit.bytes,
+                                         " bytes, but with the memory ", "already allocated, this batch takes ", all,
+                                         "; use a smaller batch"});
   }
   /// The values that every training step computes again, and the bytes of its activations with the largest batch.
   struct limited_choice {

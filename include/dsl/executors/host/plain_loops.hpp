@@ -43,7 +43,7 @@ class plain_loops {
   [[gnu::cold]] void warn(char const* executor, char const* page, engine_options const& o) const {
     if (o.group && o.group->rank() != 0) return;
     on_warning(detail::message({executor, ": there is no fast kernel for ", words_,
-                                " here, so slower plain loops are used; ", page, " lists what has kernels"})
+                                " here, so slower plain loops are used; ", page, " lists the operations with kernels"})
                    .c_str());
   }
   /// Returns the names, "tanh, update", or an empty string if no slow operation matters.

@@ -51,7 +51,7 @@ TYPENET_INLINE void onnx_file::check_versions() const {
       fail(onnx_fault::unsupported, "must be of opset 9 or later; found " + std::to_string(set.version()) +
                                         "; convert it with onnx.version_converter");
   }
-  if (!known) fail(onnx_fault::damaged, "must say of which opset it is; found nothing; give another file");
+  if (!known) fail(onnx_fault::damaged, "must state its opset; found none; give another file");
 }
 
 TYPENET_INLINE void onnx_file::fail(onnx_fault which, std::string const& what) const {
@@ -69,7 +69,7 @@ TYPENET_INLINE onnx_constant onnx_file::read(onnx_messages::TensorProto const& t
   };
   need(dims.size() <= static_cast<std::size_t>(onnx_most_axes), "must have at most 8 axes");
   need(count >= 0 && count < onnx_most_numbers, "must have a size of 0 to 2,147,483,647 numbers");
-  need(!t.has_segment(), "must be whole; found a segment");
+  need(!t.has_segment(), "must be stored as a whole; found a segment of it");
   int const type = t.data_type();
   int const bytes = type == tensor::FLOAT || type == tensor::INT32                          ? 4
                     : type == tensor::DOUBLE || type == tensor::INT64                       ? 8
@@ -178,8 +178,8 @@ TYPENET_INLINE std::string onnx_file::read_outside(onnx_messages::TensorProto co
   std::uint64_t& read = read_[there.string()];
   read += bytes;
   if (read > 2 * file.size())
-    fail(onnx_fault::damaged, which + " must have numbers of its own in " + shown(location) +
-                                  "; found that tensors read its bytes more than twice");
+    fail(onnx_fault::damaged, which + " must have bytes of its own in " + shown(location) +
+                                  "; found bytes that more than two tensors share");
   if (::lseek(file.descriptor(), static_cast<off_t>(offset), SEEK_SET) < 0) file.fail("it cannot be read from there");
   std::string all;
   file.append(all, static_cast<std::size_t>(bytes));

@@ -43,7 +43,7 @@ TYPENET_INLINE bool onnx_reader::fold() {
     } else if (auto const* reals = attribute("value_floats")) {
       c = onnx_empty({reals->floats_size()}, false), c.reals.assign(reals->floats().begin(), reals->floats().end());
     } else {
-      refuse("must have a tensor or numbers", "another value");
+      refuse("must have a value that is a tensor or numbers", "another type of value");
     }
     if (node_->output_size() > 0) c.name = node_->output(0);
     give(std::move(c));
@@ -75,9 +75,9 @@ TYPENET_INLINE bool onnx_reader::fold() {
   if (type == "Expand") {
     std::vector<std::int64_t> const dims = wholes(1);
     std::int64_t const count = onnx_count(dims);
-    need(a.count() == 1, "must expand one number", std::to_string(a.count()));
+    need(a.count() == 1, "must expand a single number", std::to_string(a.count()) + " numbers");
     if (count < 0 || count > budget_ || dims.size() > static_cast<std::size_t>(onnx_most_axes))
-      refuse("must not make more constants than fit memory", "more than 64 million numbers");
+      refuse("must not compute more constants than fit in memory", "more than 64 million numbers");
     onnx_constant c = onnx_empty(onnx_widened(dims, rank), a.is_whole);
     for (std::size_t i = 0; i < c.count(); ++i) onnx_copy(a, 0, c, i);
     give(std::move(c));
@@ -113,7 +113,7 @@ TYPENET_INLINE bool onnx_reader::fold() {
     if (!order.empty() && order.size() != rank) damaged("must have as many axes in perm as its operand");
     for (std::size_t i = 0; i < order.size(); ++i) {
       all[i] = static_cast<int>(axis_of(order[i], rank));
-      if (seen[static_cast<std::size_t>(all[i])]++) damaged("must have each axis once in perm");
+      if (seen[static_cast<std::size_t>(all[i])]++) damaged("must list each axis once in perm");
     }
     onnx_constant c = onnx_transposed(a, all);
     c.name = a.name;
@@ -130,7 +130,7 @@ TYPENET_INLINE bool onnx_reader::fold() {
         if (dims[i] == -1 && open < 0)
           open = static_cast<std::int64_t>(i);
         else if (dims[i] < 1 || rest % dims[i] != 0)
-          damaged("must have a shape of as many numbers as its operand");
+          damaged("must have a shape with as many elements as its operand");
         else
           rest /= dims[i];
       }
@@ -152,13 +152,13 @@ TYPENET_INLINE bool onnx_reader::fold() {
       std::vector<std::int64_t> const which = list_or_operand("axes", 1);
       std::vector<char> is_new(rank + which.size());
       for (std::int64_t x : which)
-        if (is_new[axis_of(x, is_new.size())]++) damaged("must have each axis once");
+        if (is_new[axis_of(x, is_new.size())]++) damaged("must list each axis once");
       c.dims.clear();
       for (std::size_t i = 0, from = 0; i < is_new.size(); ++i) c.dims.push_back(is_new[i] ? 1 : a.dims[from++]);
     }
     if (c.dims.size() > static_cast<std::size_t>(onnx_most_axes)) damaged("must have at most 8 axes");
     if (onnx_count(c.dims) != static_cast<std::int64_t>(a.count()))
-      damaged("must have a shape of as many numbers as its operand");
+      damaged("must have a shape with as many elements as its operand");
     give(std::move(c));
     return true;
   }
@@ -174,21 +174,21 @@ TYPENET_INLINE bool onnx_reader::fold() {
       all.push_back(&each);
       count += static_cast<std::int64_t>(each.count());
     }
-    if (count > budget_) refuse("must not make more constants than fit memory", "more than 64 million numbers");
+    if (count > budget_) refuse("must not compute more constants than fit in memory", "more than 64 million numbers");
     give(onnx_joined(all, axis));
     return true;
   }
   if (type == "Gather") {
     onnx_constant const& which = *number(1);
     std::size_t const axis = axis_of(whole("axis", 0), rank);
-    if (!which.is_whole || which.dims.size() > 1) refuse("must take a list of numbers", "another one");
+    if (!which.is_whole || which.dims.size() > 1) refuse("must have a list of indices", "another tensor");
     std::vector<std::int64_t> all = which.wholes;
     for (std::int64_t& i : all) {
-      if (i < -a.dims[axis] || i >= a.dims[axis]) damaged("must take numbers that the axis has");
+      if (i < -a.dims[axis] || i >= a.dims[axis]) damaged("must have indices within the axis");
       if (i < 0) i += a.dims[axis];
     }
     if (static_cast<double>(a.count()) * static_cast<double>(all.size()) > static_cast<double>(budget_) * 4)
-      refuse("must not make more constants than fit memory", "more than 64 million numbers");
+      refuse("must not compute more constants than fit in memory", "more than 64 million numbers");
     onnx_constant c = onnx_taken(a, axis, all);
     if (which.dims.empty()) c.dims.erase(c.dims.begin() + static_cast<std::ptrdiff_t>(axis));
     give(std::move(c));
@@ -227,7 +227,7 @@ TYPENET_INLINE bool onnx_reader::fold() {
     std::vector<std::int64_t> const dims = wholes(0);
     std::int64_t const count = onnx_count(dims);
     if (count < 0 || count > budget_ || dims.size() > static_cast<std::size_t>(onnx_most_axes))
-      refuse("must not make more constants than fit memory", "more than 64 million numbers");
+      refuse("must not compute more constants than fit in memory", "more than 64 million numbers");
     auto const* const a_value = attribute("value");
     onnx_constant fill = onnx_empty({1}, false);
     if (a_value) fill = file_.read(a_value->t());
@@ -242,13 +242,14 @@ TYPENET_INLINE bool onnx_reader::fold() {
 
 TYPENET_INLINE bool onnx_reader::fold_arithmetic(std::string const& type) {
   int const operands = onnx_folded_operands(type);
-  need(operands > 0, "must be an operator that typenet computes on constants", "this one");
+  need(operands > 0, "must be an operator that typenet computes on constants", shown(node_->op_type()));
   need(node_->input_size() == operands && has(operands - 1),
        operands == 2 ? "must have two constants" : "must have one constant", std::to_string(node_->input_size()));
   onnx_constant const& a = *number(0);
   onnx_constant const& b = *number(operands - 1);
   bool const scalar = (b.count() == 1 || a.count() == 1) && b.count() > 0 && a.count() > 0;
-  need(a.dims == b.dims || scalar, "must have constants of the same shape, or one number", "other shapes");
+  need(a.dims == b.dims || scalar, "must have constants of the same shape, or one of them a single number",
+       "other shapes");
   bool const first = a.count() != b.count() ? a.count() > b.count() : a.dims.size() >= b.dims.size();
   std::size_t const rank = a.dims.size() > b.dims.size() ? a.dims.size() : b.dims.size();
   onnx_constant c = onnx_empty(onnx_widened(first ? a.dims : b.dims, rank), a.is_whole && b.is_whole);

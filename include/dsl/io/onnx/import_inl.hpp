@@ -75,10 +75,10 @@ TYPENET_INLINE imported_network::imported_network(std::string_view bytes, std::s
     if (from < 0) continue;
     detail::onnx_layer const& l = net_.layers[static_cast<std::size_t>(from)];
     if (g.nodes[n].parameters != static_cast<int>(l.weights.size()))
-      throw error("onnx: " + file_ + ": " + l.place + " has another number of weights than its layer");
+      throw error("onnx: " + file_ + ": " + l.place + " has a different number of weights than its layer");
     for (std::vector<float> const& each : l.weights) {
       if (g.parameters[weights_.size()].count() != static_cast<long long>(each.size()))
-        throw error("onnx: " + file_ + ": " + l.place + " has weights of another size than its layer");
+        throw error("onnx: " + file_ + ": " + l.place + " has weights of a different size than its layer");
       weights_.push_back(&each);
     }
   }

@@ -53,7 +53,7 @@ TYPENET_INLINE void onnx_reader::read_window(onnx_layer& l, shape const& in) {
   w.stride = row_stride, w.column_stride = column_stride == row_stride ? 0 : column_stride;
   std::string const automatic = text("auto_pad", "NOTSET");
   if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER") {
-    need(l.what.kind != op::conv2d_transpose, "must say its padding", automatic);
+    need(l.what.kind != op::conv2d_transpose, "must state its padding", automatic);
     for (int axis : {0, 1}) {
       window_side const side = axis == 0 ? w.rows() : w.columns();
       std::int64_t const size = axis == 0 ? in.height : in.width;
@@ -115,7 +115,7 @@ TYPENET_INLINE void onnx_reader::read_transposed() {
     damaged("must have kernels of four axes");
   if (groups < 1 || groups > in.channels || in.channels % groups != 0 || groups > 0xffff)
     damaged("must have groups that divide its channels; found " + std::to_string(groups));
-  need(attribute("output_shape") == nullptr, "must say its padding", "an output_shape");
+  need(attribute("output_shape") == nullptr, "must state its padding", "an output_shape");
   l.what.groups = static_cast<int>(groups);
   l.what.window.height = static_cast<int>(kernels->dims[2]), l.what.window.width = static_cast<int>(kernels->dims[3]);
   read_window(l, in);
@@ -162,7 +162,7 @@ TYPENET_INLINE void onnx_reader::read_pool() {
   bool const counts = whole("count_include_pad", 0) != 0;
   if (l.what.kind == op::avg_pool2d) {
     l.what.counts_padding = counts || (!has_zeros && !l.rounds_up);
-    need(!counts || !l.rounds_up, "must not count padding if its last window ends beyond the picture", "ceil_mode");
+    need(!counts || !l.rounds_up, "must not count padding if its last window may end beyond the image", "ceil_mode");
   } else {
     need(1LL * w.height * w.width <= 65'536, "must have a window of at most 65,536 pixels",
          std::to_string(w.height) + "x" + std::to_string(w.width));
@@ -352,16 +352,16 @@ TYPENET_INLINE void onnx_reader::read_resize() {
   if (!is_old && has(sizes_at)) {
     std::vector<std::int64_t> const sizes = wholes(sizes_at);
     if (sizes.size() != 4) damaged("must have a size for each of four axes");
-    need(sizes[0] == 1 && sizes[1] == in.channels, "must enlarge height and width alone", "other axes");
+    need(sizes[0] == 1 && sizes[1] == in.channels, "must enlarge only height and width", "other axes");
     rows = factor(static_cast<double>(sizes[2]) / in.height);
     columns = factor(static_cast<double>(sizes[3]) / in.width);
   } else {
     constant const scales = number(scales_at);
     if (scales->count() != 4) damaged("must have a factor for each of four axes");
-    need(scales->at(0) == 1 && scales->at(1) == 1, "must enlarge height and width alone", "other axes");
+    need(scales->at(0) == 1 && scales->at(1) == 1, "must enlarge only height and width", "other axes");
     rows = factor(scales->at(2)), columns = factor(scales->at(3));
   }
-  need(whole_factors && rows == columns, "must enlarge height and width by one whole factor", "other factors");
+  need(whole_factors && rows == columns, "must enlarge height and width by the same integer factor", "other factors");
   std::string const mode = text("mode", "nearest");
   std::string const where = text("coordinate_transformation_mode", is_old ? "asymmetric" : "half_pixel");
   std::string const nearest = text("nearest_mode", is_old ? "floor" : "round_prefer_floor");

@@ -16,7 +16,7 @@ TYPENET_INLINE bool onnx_reader::read_movement() {
   std::string const& type = node_->op_type();
   if (type == "Identity" || type == "Dropout" || type == "Cast" || type == "CastLike") {
     if (type == "Cast")
-      need(whole("to", 0) == onnx_messages::TensorProto::FLOAT, "must leave values floats", "another type");
+      need(whole("to", 0) == onnx_messages::TensorProto::FLOAT, "must keep values as floats", "another type");
     double rate = type == "Dropout" ? real("ratio", 0.5) : 0;
     if (type == "Dropout" && has(1)) {
       constant const c = number(1);
@@ -29,7 +29,7 @@ TYPENET_INLINE bool onnx_reader::read_movement() {
       give(v);
       return true;
     }
-    need(rate > 0 && rate < 1, "must drop a share of at least 0 and below 1", std::to_string(rate));
+    need(rate > 0 && rate < 1, "must have a ratio of at least 0 and below 1", std::to_string(rate));
     onnx_value const x = value(0);
     onnx_layer l;
     l.what.kind = op::dropout;
@@ -54,7 +54,7 @@ TYPENET_INLINE bool onnx_reader::read_movement() {
     if (order.size() != rank) damaged("must have as many axes in perm as its operand");
     for (std::size_t i = 0; i < rank; ++i) {
       std::size_t const from = axis_of(order[i], rank);
-      if (seen[from]++) damaged("must have each axis once in perm");
+      if (seen[from]++) damaged("must list each axis once in perm");
       axes[i] = x->axes[from];
     }
     give(view(x, std::move(axes)));
@@ -79,7 +79,7 @@ TYPENET_INLINE bool onnx_reader::read_movement() {
     if (wider > static_cast<std::size_t>(onnx_most_axes)) damaged("must have at most 8 axes");
     std::vector<char> is_new(wider);
     for (std::int64_t a : which)
-      if (is_new[axis_of(a, wider)]++) damaged("must have each axis once");
+      if (is_new[axis_of(a, wider)]++) damaged("must list each axis once");
     axes.assign(wider, {});
     for (std::size_t i = 0, from = 0; i < wider; ++i)
       if (!is_new[i]) axes[i] = x->axes[from++];
@@ -100,14 +100,14 @@ TYPENET_INLINE bool onnx_reader::read_movement() {
       for (std::size_t i = 0; i < dims.size(); ++i) {
         if (dims[i] == 0 && i < rank && whole("allowzero", 0) == 0) dims[i] = before[i];
         if (dims[i] == -1 ? ++open > 1 : dims[i] < 1 || rest % dims[i] != 0)
-          damaged("must have a shape of as many numbers as its operand");
+          damaged("must have a shape with as many elements as its operand");
         if (dims[i] > 0) rest /= dims[i];
       }
       for (std::int64_t& d : dims)
         if (d == -1) d = rest;
-      if (open == 0 && rest != 1) damaged("must have a shape of as many numbers as its operand");
+      if (open == 0 && rest != 1) damaged("must have a shape with as many elements as its operand");
     }
-    need(onnx_reshape(axes, dims), "must split and join whole axes", "another shape");
+    need(onnx_reshape(axes, dims), "must split or join whole axes", "another shape");
     shape const s = shape_of(x);
     bool const flattens = dims.size() == 2 && rank > 2 && axes == onnx_axes_of(s, 2);
     // Files of typenet also flatten where an operator needs two axes; only a node named flatten stands for a layer.
@@ -162,7 +162,7 @@ TYPENET_INLINE bool onnx_reader::read_movement() {
         std::int64_t const from = at < -size ? 0 : at < 0 ? at + size : at;
         return from > size ? size : from;
       };
-      need(steps[i] == 1, "must take neighbours, with steps of 1", "another step");
+      need(steps[i] == 1, "must have steps of 1", "another step");
       v = sliced(v, axis, clamped(begins[i]), clamped(ends[i]));
     }
     give(view(v, v->axes));
@@ -173,11 +173,11 @@ TYPENET_INLINE bool onnx_reader::read_movement() {
 TYPENET_INLINE onnx_value onnx_reader::sliced(onnx_value const& x, std::size_t axis, std::int64_t begin,
                                               std::int64_t end) {
   std::int64_t const size = onnx_size(x->axes[axis]);
-  need(begin >= 0 && begin < end && end <= size, "must leave at least one number of an axis", "none");
+  need(begin >= 0 && begin < end && end <= size, "must keep at least one element of an axis", "none");
   if (begin == 0 && end == size) return x;
   bool has_channels = true;
   for (onnx_atom const& a : x->axes[axis]) has_channels = has_channels && a.along == 'c';
-  need(has_channels, "must cut the axis of the channels", "one of rows or columns");
+  need(has_channels, "must slice the channels", "a slice of rows or columns");
   onnx_value const v = with_channels(x, axis);
   onnx_layer l;
   l.what.kind = op::channel_slice;
@@ -192,7 +192,7 @@ TYPENET_INLINE void onnx_reader::read_gather() {
   std::size_t const axis = axis_of(whole("axis", 0), x->axes.size());
   constant const c = number(1);
   std::int64_t const size = onnx_size(x->axes[axis]);
-  need(c->is_whole && c->count() > 0, "must take a list of channels", "another one");
+  need(c->is_whole && c->count() > 0, "must have a list of channels", "another tensor");
   std::vector<std::int64_t> all = c->wholes;
   bool is_all = static_cast<std::int64_t>(c->count()) == size;
   for (std::size_t i = 0; is_all && i < all.size(); ++i) is_all = all[i] == static_cast<std::int64_t>(i);
@@ -201,12 +201,12 @@ TYPENET_INLINE void onnx_reader::read_gather() {
     dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
     dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis), c->dims.begin(), c->dims.end());
     onnx_axes axes = x->axes;
-    need(onnx_reshape(axes, dims), "must split and join whole axes", "another shape");
+    need(onnx_reshape(axes, dims), "must split or join whole axes", "another shape");
     return give(view(x, std::move(axes)));
   }
-  need(c->dims.size() <= 1, "must take a list of channels", "a table of them");
+  need(c->dims.size() <= 1, "must have a list of channels", "a tensor of several axes");
   for (std::int64_t& i : all) {
-    if (i < -size || i >= size) damaged("must take numbers that the axis has");
+    if (i < -size || i >= size) damaged("must have indices within the axis");
     if (i < 0) i += size;
   }
   bool neighbours = true;
@@ -224,7 +224,8 @@ TYPENET_INLINE void onnx_reader::read_gather() {
   bool is_shuffle = all.size() == static_cast<std::size_t>(channels) && each > 0 && each * groups == channels;
   for (int i = 0; is_shuffle && i < channels; ++i)
     is_shuffle = all[static_cast<std::size_t>(i)] == i % groups * each + i / groups;
-  need(is_shuffle, "must take neighbouring channels, or all of them in the order of a channel_shuffle", "others");
+  need(is_shuffle, "must select neighbouring channels, or all channels in the order of a channel_shuffle",
+       "other channels");
   onnx_layer l;
   l.what.kind = op::channel_shuffle;
   l.what.groups = groups;

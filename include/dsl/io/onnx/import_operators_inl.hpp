@@ -20,10 +20,10 @@ TYPENET_INLINE void onnx_reader::read_node() {
   std::string const& domain = node_->domain();
   need(domain.empty() || domain == "ai.onnx", "must be an operator of ONNX itself", "one of " + shown(domain));
   for (auto const& a : node_->attribute())
-    need(!a.has_g() && a.graphs_size() == 0, "must not contain a graph, which typenet's networks can't choose from",
-         "one as " + shown(a.name()));
+    need(!a.has_g() && a.graphs_size() == 0, "must not contain a graph, since typenet's networks have no control flow",
+         "one in the attribute " + shown(a.name()));
   if (fold() || read_with_constant() || read_function() || read_movement() || read_layer() || read_join()) return;
-  refuse("must be an operator that typenet has a layer for", "this one");
+  refuse("must be an operator that typenet has a layer for", shown(node_->op_type()));
 }
 
 TYPENET_INLINE bool onnx_reader::read_function() {
@@ -114,7 +114,8 @@ TYPENET_INLINE bool onnx_reader::read_with_constant() {
   std::size_t axis = rank;
   for (std::size_t d = 0; d < c->dims.size(); ++d)
     if (c->dims[d] != 1) {
-      need(axis == rank, "must have a constant that differs from channel to channel alone", "one of several axes");
+      need(axis == rank, "must have a constant that varies only along the channels",
+           "one that varies along several axes");
       axis = rank - c->dims.size() + d;
     }
   if (axis == rank)
@@ -129,7 +130,7 @@ TYPENET_INLINE bool onnx_reader::read_with_constant() {
     numbers[i] = type == "Sub" && at == 1 ? -n : type == "Div" ? 1 / n : n;
   }
   if (type == "Sub" && at == 0) x = scaled(x, std::vector<float>(numbers.size(), -1.0F), axis);
-  need(type != "Div" || at == 1, "must divide by a constant", "a division of one");
+  need(type != "Div" || at == 1, "must divide by a constant", "a constant divided by a value");
   if (!adds) {
     std::string const path = path_;
     std::size_t const dot = c->name.rfind('.');
@@ -198,7 +199,8 @@ TYPENET_INLINE onnx_value onnx_reader::sum(std::vector<onnx_value> all) {
   for (onnx_value& v : all)
     if (axis < v->axes.size()) v = with_channels(v, axis);
   for (onnx_value const& v : all)
-    need(v->axes == all[0]->axes && shape_of(v) == shape_of(all[0]), "must add tensors of the same shape", "others");
+    need(v->axes == all[0]->axes && shape_of(v) == shape_of(all[0]), "must add tensors of the same shape",
+         "other shapes");
   onnx_layer l;
   l.what.kind = op::add;
   return append(std::move(l), all, shape_of(all[0]), all[0]->axes);
@@ -219,10 +221,11 @@ TYPENET_INLINE onnx_value onnx_reader::product(onnx_value a, onnx_value b) {
   }
   for (std::size_t i = 0; i < rank; ++i) {
     onnx_axis const &x = a->axes[i], &y = b->axes[i];
-    need(x == y || x.empty() || y.empty(), "must multiply tensors whose axes are equal or of size 1", "others");
+    need(x == y || x.empty() || y.empty(), "must multiply tensors whose axes are equal or of size 1", "other axes");
     axes[i] = x.empty() ? y : x;
   }
-  need(broadcasts(shape_of(a), shape_of(b)), "must multiply all pixels, or one for all", "other shapes");
+  need(broadcasts(shape_of(a), shape_of(b)),
+       "must multiply tensors with the same pixels, or one of them with a single pixel", "other shapes");
   onnx_layer l;
   l.what.kind = op::multiply;
   return append(std::move(l), {a, b}, broadcast(shape_of(a), shape_of(b)), std::move(axes));
@@ -238,12 +241,12 @@ TYPENET_INLINE void onnx_reader::read_concat() {
   std::size_t const axis = axis_of(whole("axis", 1), all[0]->axes.size());
   std::int64_t channels = 0;
   for (onnx_value& v : all) {
-    if (v->axes.size() != all[0]->axes.size()) damaged("must join tensors with as many axes");
+    if (v->axes.size() != all[0]->axes.size()) damaged("must join tensors with the same number of axes");
     v = with_channels(v, axis);
     onnx_axes others = rechannelled(v->axes, axis, 1);
     shape const s = shape_of(v), first = shape_of(all[0]);
     need(others == rechannelled(all[0]->axes, axis, 1) && s.height == first.height && s.width == first.width,
-         "must join tensors of the same height and width", "others");
+         "must join tensors of the same height and width", "other sizes");
     channels += s.channels;
     inputs.push_back(v->node);
   }

@@ -71,7 +71,7 @@ TYPENET_INLINE onnx_network onnx_reader::read() {
   for (auto const& o : g.output()) {
     place_ = "output " + shown(o.name());
     auto const found = known_.find(o.name());
-    if (found == known_.end()) damaged("must be made by a node; found none that makes it");
+    if (found == known_.end()) damaged("must be computed by a node; found none that computes it");
     if (found->second.number) refuse("must depend on the input", "a constant");
     onnx_value v = made(found->second.value);
     for (std::size_t axis = 0; axis < v->axes.size(); ++axis) {
@@ -79,7 +79,7 @@ TYPENET_INLINE onnx_network onnx_reader::read() {
       for (onnx_atom const& a : v->axes[axis]) has_channels = has_channels || a.along == 'c';
       if (has_channels) v = with_channels(v, axis);
     }
-    if (v->node == 0) refuse("must be what a layer makes", "the input");
+    if (v->node == 0) refuse("must be the result of a layer", "the input");
     made_.outputs.emplace_back(o.name(), v->node);
   }
   made_.is_own = file_.is_own();
@@ -118,7 +118,8 @@ TYPENET_INLINE void onnx_reader::read_inputs() {
       refuse("must be a tensor of floats", "another type");
     auto const& dims = in.type().tensor_type().shape().dim();
     std::string text = "a tensor of " + std::to_string(dims.size()) + " axes";
-    need(dims.size() == 2 || dims.size() == 4, "must have the axes (batch, features) or those of pictures", text);
+    need(dims.size() == 2 || dims.size() == 4,
+         "must have the axes (batch, features) or (batch, channels, height, width)", text);
     if (dims[0].has_dim_value() && dims[0].dim_value() > 1)
       refuse("must leave its batch open, or have a batch of 1",
              "a batch of " + std::to_string(dims[0].dim_value()) + "; export it with another example input");
@@ -136,8 +137,8 @@ TYPENET_INLINE void onnx_reader::read_inputs() {
     auto const size = [&](int d, int asked) {
       std::int64_t const n = dims[d].has_dim_value() ? dims[d].dim_value() : 0;
       if (n <= 0 && (asked <= 0 || !first))
-        refuse("must have a shape",
-               "an axis whose size is open: axis " + std::to_string(d) + "; say the shape, as in --input 3x224x224");
+        refuse("must have a known shape",
+               "axis " + std::to_string(d) + " without a size; give the shape, as in --input 3x224x224");
       if (n > 0x7fffffff) refuse("must have axes of 1 to 2,147,483,647 numbers", std::to_string(n));
       return n > 0 ? static_cast<int>(n) : asked;
     };
@@ -150,7 +151,8 @@ TYPENET_INLINE void onnx_reader::read_inputs() {
     made_.input_names.push_back(in.name());
     onnx_value const v = append(std::move(l), std::vector<onnx_value>{}, s, std::move(axes));
     v->readers = readers_[in.name()];
-    if (!known_.emplace(in.name(), known{v, nullptr}).second) damaged("must be there once; found two of this name");
+    if (!known_.emplace(in.name(), known{v, nullptr}).second)
+      damaged("must have a unique name; found two inputs of this name");
   }
   place_ = "the graph";
   if (made_.layers.empty()) refuse("must have an input", "none");
@@ -214,7 +216,7 @@ TYPENET_INLINE onnx_reader::known& onnx_reader::operand(int i) {
   auto const found = known_.find(name);
   if (found != known_.end()) return found->second;
   auto const tensor = unread_.find(name);
-  if (tensor == unread_.end()) damaged("must read what a node before it makes; found " + shown(name));
+  if (tensor == unread_.end()) damaged("must read values that earlier nodes compute; found " + shown(name));
   return known_.emplace(name, known{nullptr, std::make_shared<onnx_constant>(file_.read(*tensor->second))})
       .first->second;
 }
@@ -235,7 +237,8 @@ TYPENET_INLINE onnx_value onnx_reader::value(int i) {
 
 TYPENET_INLINE std::vector<std::int64_t> onnx_reader::wholes(int i) {
   constant const c = number(i);
-  if (!c->is_whole || c->dims.size() > 1) refuse("must have whole numbers as operand " + std::to_string(i), "others");
+  if (!c->is_whole || c->dims.size() > 1)
+    refuse("must have a list of integers as operand " + std::to_string(i), "another tensor");
   return c->wholes;
 }
 
@@ -278,13 +281,14 @@ TYPENET_INLINE void onnx_reader::give(known k, int output) {
   std::string const& name = node_->output(output);
   if (k.value) k.value->readers += readers_[name];
   if (unread_.count(name) > 0 || !known_.emplace(name, std::move(k)).second)
-    damaged("must make a value of its own; found " + shown(name) + ", which is there already");
+    damaged("must compute a value with a new name; found " + shown(name) + ", which exists already");
 }
 
 TYPENET_INLINE void onnx_reader::spend(std::size_t numbers) {
   budget_ -= static_cast<std::int64_t>(numbers) + 16;
   if (budget_ < 0)
-    refuse("must not make more constants than fit memory", "four times those of the file, and 64 million");
+    refuse("must not compute more constants than fit in memory",
+           "more than four times the file's numbers plus 64 million");
 }
 
 TYPENET_INLINE void onnx_reader::give(onnx_constant c) {
@@ -338,7 +342,7 @@ TYPENET_INLINE onnx_value onnx_reader::made(onnx_value const& v) {
     else if (v->what == "Add" || (v->what == "Sub" && second))
       result = shifted(in, all(v->what == "Add" ? n : -n), in->axes.size());
   }
-  if (!result) refuse("must be part of an activation that typenet has", "a function that it does not know");
+  if (!result) refuse("must be part of an activation that typenet has", "an unknown function");
   place_ = place;
   path_ = path;
   int const readers = v->readers;
@@ -397,7 +401,7 @@ TYPENET_INLINE onnx_value onnx_reader::picture(onnx_value const& v) {
        std::to_string(v->axes.size()) + " axes");
   onnx_value const p = with_channels(v, 1);
   need(p->axes == onnx_axes_of(shape_of(p), 4), "must read a tensor with the axes (batch, channels, height, width)",
-       "them in another order");
+       "these axes in another order");
   return p;
 }
 

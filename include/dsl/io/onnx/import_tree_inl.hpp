@@ -89,9 +89,10 @@ TYPENET_INLINE void onnx_tree_maker::find_outputs() {
     int begin = last;
     while (begin != none && !of_result[at(begin)]) begin = dominator_[at(begin)];
     if (begin == last)
-      fail(last, "must make an output that nothing else reads, since a named_output has layers of its own",
-           "one that the network's result is made of");
-    if (begin == none) fail(last, "must make an output from what the network's result is made of", "another value");
+      fail(last, "must compute an output that nothing else reads, since a named_output<...> has layers of its own",
+           "one that the network's result depends on");
+    if (begin == none)
+      fail(last, "must compute an output from a value that the network's result depends on", "another value");
     outputs_[at(begin)].push_back(static_cast<int>(k));
   }
 }
@@ -107,15 +108,15 @@ TYPENET_INLINE onnx_tree onnx_tree_maker::make() {
 }
 
 TYPENET_INLINE onnx_tree onnx_tree_maker::way(int from, int to, int depth) {
-  if (depth > 40) fail(to, "must be in branches that are nested no more than 40 times", "more");
+  if (depth > 40) fail(to, "must be inside at most 40 nested branches", "more");
   onnx_tree all;
   for (int n = to; n != from;) {
     std::vector<int> const inputs = layer(n).inputs;  // a copy, since layers may be added
     op const kind = layer(n).what.kind;
     // A flatten costs nothing, and in a file two branches may begin with the same one.
     if (used_[at(n)]++ && kind != op::flatten)
-      fail(n, "must be read by branches of one join that begins where they part",
-           "a value that two branches read which part before it");
+      fail(n, "must be in one branch only, or be where several branches begin",
+           "that two branches read it which begin at an earlier node");
     onnx_tree here;
     here.layer = n;
     int next = none;

@@ -77,14 +77,14 @@ TYPENET_INLINE void require_same_structure(graph_view const& g, imported_network
     for (int k = 0; k < x.parameters; ++k)
       if (g.parameters[x.first_parameter + k].count() != f.parameters[y.first_parameter + k].count())
         fail(net.place(theirs[i]) + " must have the weights of the network's " + onnx_place(g, x.scope) +
-             "; found another number of them");
+             "; found a different number of them");
   }
   bool const has_softmax = ours.size() == theirs.size() + 1 && g.nodes[ours.back()].kind == op::softmax;
   if (ours.size() > theirs.size() && !has_softmax)
-    fail("its end must be the network's; found that the network goes on with " +
+    fail("it must end where the network ends; found that the network continues with " +
          onnx_place(g, g.nodes[ours[count]].scope) + ", " + onnx_node_text(g, g.nodes[ours[count]]));
   if (theirs.size() > ours.size())
-    fail(net.place(theirs[count]) + " must be a layer of the network; found that the network has ended");
+    fail(net.place(theirs[count]) + " must be a layer of the network; found that the network ends before it");
 }
 
 }  // namespace dsl::detail::TYPENET_MODE
