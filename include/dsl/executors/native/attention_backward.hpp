@@ -11,9 +11,10 @@
 namespace dsl::native_cpu::TYPENET_MODE {
 
 /// The gradient of attention; operations/attention/loops.hpp has the equations. For a block of queries, a first pass
-/// over the keys computes weights and their gradients, relative to the largest score so far, and a second one what
-/// follows from them. Memory for both is a block of queries times all keys. An item is a head, or a part of its queries
-/// if there are few heads: then gradients of keys and values are partial sums, which are added in order.
+/// over the keys computes weights and their gradients, relative to the largest score so far, and a second pass computes
+/// the gradients of queries, keys and values from them. Both passes need memory for a block of queries times all keys.
+/// An item is a head, or a part of its queries if there are few heads: then gradients of keys and values are partial
+/// sums, which are added in order.
 class attention_backward {
  public:
   [[gnu::cold]] attention_backward(workplace& at, host::bound_step<float> const& s)

@@ -22,7 +22,7 @@ class attention_heads : public attention_products {
     c.rows = to, c.row = padded(), c.factor = factor;
     kernels_.read_head(c);
   }
-  /// Packs keys or values with tokens as columns: factor B of a product of rows with them.
+  /// Packs keys or values with tokens as columns, as the second factor of a product with rows.
   void pack_columns(view<float const> const& v, int n, int head, int part, int blocks, float* to, float* spare) const {
     for (int b = 0; b < blocks; ++b) {
       int const all = key_vectors(b);
@@ -35,7 +35,8 @@ class attention_heads : public attention_products {
       }
     }
   }
-  /// Packs them with tokens as rows: factor B of a product of weights with them. A block's last rows are 0.
+  /// Packs keys or values with tokens as rows, as the second factor of a product with weights. A block's last rows are
+  /// 0.
   void pack_rows(view<float const> const& v, int n, int head, int part, int blocks, float* to, float* spare) const {
     int const L = lanes();
     for (int b = 0; b < blocks; ++b) {

@@ -35,12 +35,12 @@ class attention_products {
   int most_queries() const { return (tokens_ + query_blocks_ - 1) / query_blocks_; }
   /// Returns how many key blocks the queries before `end` see.
   int seen_blocks(int end) const { return causal_ ? (end + block_keys - 1) / block_keys : key_blocks(); }
-  /// Returns the floats between rows of scores. They are no power of 2, so that a column's lines have places in the
-  /// cache.
+  /// Returns the floats between rows of scores. The number is not a power of 2, because otherwise the rows of a column
+  /// would compete for the same lines of the cache.
   long long score_row() const { return least(block_keys, blocks_of(tokens_, lanes()) * lanes()) + lanes(); }
   /// Returns the floats of a head's keys or values, packed.
   long long packed() const { return 1LL * blocks_of(tokens_, lanes()) * lanes() * padded(); }
-  /// Returns where block b begins in them.
+  /// Returns where block b begins in the packed keys or values.
   long long packed_block(int b) const { return 1LL * b * block_keys * padded(); }
   int most_rows() const { return kernels_.rows[2]; }
   int row_tiles(int rows) const { return (rows + most_rows() - 1) / most_rows(); }
@@ -68,8 +68,8 @@ class attention_products {
     }
   }
 
-  /// scores = queries keys^T for `rows` queries from `first` on, which were read, and the keys of a block that they
-  /// see. The factors of a column's tiles fit into the first-level cache.
+  /// Computes scores = queries keys^T for `rows` queries from `first` on, which have been read, and the keys of a block
+  /// that they see. The factors of a column's tiles fit into the first-level cache.
   void multiply_keys(float const* queries, int first, int rows, float const* packed, int block, float* scores) const {
     int const all = key_vectors(block);
     for (int t = 0; t < column_tiles(all); ++t) {
@@ -82,7 +82,7 @@ class attention_products {
                score_row());
     }
   }
-  /// sums += weights values, for the same queries.
+  /// Adds weights values to the sums, for the same queries.
   void multiply_values(float const* weights, int first, int rows, float const* packed, int block, float* sums) const {
     int const L = lanes(), all = key_vectors(block), together = 128 / L;  // keys whose values stay in the cache
     for (int t = 0; t < column_tiles(vectors_); ++t) {
@@ -98,7 +98,8 @@ class attention_products {
         });
     }
   }
-  /// sums += weights^T rows, for `count` rows of both: a tile's sums, one row for each of outer_rows keys.
+  /// Adds weights^T rows to the sums, for `count` rows of both: the sums of a tile, with one row for each of outer_rows
+  /// keys.
   void multiply_transposed(float const* weights, int count, float const* rows, float* sums) const {
     for (int column = 0, vectors; column < vectors_; column += vectors) {
       vectors = next_outer_vectors(vectors_ - column);
@@ -134,7 +135,7 @@ class attention_products {
 
  private:
   double exact_scale() const { return 1 / detail::sqrt(static_cast<double>(width_)); }
-  /// C = start + A B in tiles of as many rows as fit; B is `depth` times lanes() rows of `vectors` vectors.
+  /// Computes C = start + A B in tiles of as many rows as fit; B is `depth` times lanes() rows of `vectors` vectors.
   void multiply(int rows, int vectors, float const* a, long long a_row, int depth, float const* b, float const* start,
                 float* c, long long c_row) const {
     static constexpr float zeros[16] = {};

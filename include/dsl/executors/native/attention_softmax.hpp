@@ -16,8 +16,8 @@ namespace dsl::native_cpu::TYPENET_MODE {
 /// The most rows of scores that a kernel takes at once; arrays of numbers by row have as many.
 inline constexpr int most_score_rows = 16;
 
-/// Some rows of a block of scores, of a query each, with keys as columns. In causal attention each row sees one key
-/// more than the row before.
+/// Some rows of a block of scores: each row belongs to a query, each column to a key. In causal attention each row sees
+/// one key more than the row before.
 struct score_rows {
   float* scores;  // row r, key j: scores[r * row + j]
   long long row;
@@ -45,8 +45,8 @@ struct softmax_call {
   int sums_vectors;
 };
 
-/// y = 2^x for x <= 0, with the largest error of 1.6 2^-24 before rounding; 2^0 is exact. Below -126 it is 2^-126. A
-/// NaN stays one.
+/// Computes y = 2^x for x <= 0, with an error of at most 1.6 2^-24 before rounding; 2^0 is exact. Below -126 it gives
+/// 2^-126. A NaN remains a NaN.
 template <int L>
 [[gnu::always_inline]] inline void power_of_2(typename vector<L>::type& y, typename vector<L>::type const& of) {
   using floats = typename vector<L>::type;
