@@ -774,6 +774,7 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
   using shuffled = network<image<4, 8, 8>, channel_shuffle<2>, flatten, dense<3>, softmax>;
   using attending = network<image<3, 8, 8>, attention<1>, flatten, dense<3>, softmax>;
   using classed = network<image<3, 8, 8>, class_token, flatten, dense<3>, softmax>;
+  using embedded = network<token_numbers<9>, embedding<5, 4>, flatten, dense<3>, softmax>;
   using placed_tokens = network<image<3, 8, 8>, position_embedding, flatten, dense<3>, softmax>;
   using one_token = network<image<3, 8, 8>, token_slice<0>, dense<3>, softmax>;
   using enlarged = network<image<3, 8, 8>, upsample2d<2>, flatten, dense<3>, softmax>;
@@ -802,6 +803,7 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
         std::pair{shuffled::view(), "cuda: channel_shuffle has no kernel"},
         std::pair{attending::view(), "cuda: attention has no kernel"},
         std::pair{classed::view(), "cuda: class_token has no kernel"},
+        std::pair{embedded::view(), "cuda: embedding has no kernel"},
         std::pair{placed_tokens::view(), "cuda: position_embedding has no kernel"},
         std::pair{one_token::view(), "cuda: token_slice has no kernel"},
         std::pair{enlarged::view(), "cuda: upsample2d has no kernel"},

@@ -2,6 +2,8 @@
 #include <dsl/data/cifar10.hpp>
 #include <dsl/data/csv.hpp>
 #include <dsl/data/npy.hpp>
+#include <dsl/data/tokens.hpp>
+#include <dsl/data/vocabulary.hpp>
 #include <dsl/dsl.hpp>
 #include <dsl/io/classes_file.hpp>
 #include <dsl/io/event_records.hpp>
@@ -78,6 +80,19 @@ bool events(std::string_view bytes) {
   std::string_view const record = one.next();
   if (record != alone) throw std::logic_error("a record that framed() made was not read back");
   return detail::event_reader::is_before(record, place) || before;
+}
+
+bool text(std::string_view bytes) {
+  memory_file const file(bytes);
+  std::string read;
+  if (!accepts([&] { read = read_text(file.path()); })) return false;
+  if (read != bytes || bytes_of_tokens(byte_tokens(read)) != bytes) throw std::logic_error("a text was changed");
+  return accepts([&] {
+    character_vocabulary const letters(read);
+    std::vector<std::int32_t> const tokens = letters.encode(read);
+    if (letters.decode(tokens) != bytes) throw std::logic_error("characters were changed");
+    accepts([&] { next_tokens(tokens, letters.size(), {.length = 3, .step = 2}); });
+  });
 }
 
 bool pattern(std::string_view bytes) {

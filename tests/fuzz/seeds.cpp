@@ -133,6 +133,12 @@ void others() {
   write_classes({.sample = {3, 32, 32}, .names = {"a"}, .mean = {}}, (root / "classes/good_names").string());
   seed("classes", "bad_text", "picture 3 32 32\n");
 
+  seed("text", "good_letters", "to be, or\nnot");
+  seed("text", "good_characters", "d\xc3\xb6g \xe2\x80\x94 \xf0\x9f\x90\x95\n");
+  seed("text", "bad_empty", "");
+  seed("text", "bad_latin", "d\xf6g");
+  seed("text", "bad_cut", "d\xc3");
+
   seed("pattern", "good_epoch", "best/w.{epoch:02d}-{val_loss:.2f}.state");
   seed("pattern", "good_plain", "w{{}}");
   seed("pattern", "bad_name", "w{lost}");

@@ -26,6 +26,8 @@ bool classes(std::string_view bytes);
 bool events(std::string_view bytes);
 /// An ONNX file as a network: its header, graph and weights.
 bool onnx(std::string_view bytes);
+/// A text, whose characters become tokens and samples.
+bool text(std::string_view bytes);
 /// The pattern of a file name, such as "{epoch:02d}".
 bool pattern(std::string_view bytes);
 
@@ -35,7 +37,7 @@ struct named_target {
 };
 inline constexpr named_target targets[] = {
     {"state", state},       {"safetensors", safetensors}, {"cifar", cifar},   {"csv", csv},         {"npy", npy},
-    {"pictures", pictures}, {"classes", classes},         {"events", events}, {"pattern", pattern},
+    {"pictures", pictures}, {"classes", classes},         {"events", events}, {"pattern", pattern}, {"text", text},
 #ifdef TYPENET_HAS_ONNX
     {"onnx", onnx},
 #endif

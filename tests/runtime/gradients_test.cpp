@@ -54,7 +54,8 @@ class differentiable {
                                                                        : uniform(d, width);
     }
     pictures_.resize(static_cast<std::size_t>(q.batch * g.shape_of(0).size()));
-    for (double& x : pictures_) x = uniform(d, 1);
+    int const vocabulary = vocabulary_of(g, 0);
+    for (double& x : pictures_) x = vocabulary > 0 ? d.below(vocabulary) : uniform(d, 1);
     for (int n = 0; n < q.batch; ++n) labels_.push_back(d.below(static_cast<int>(g.shape_of(g.result()).size())));
     bool const shares = q.loss == dsl::loss::binary_crossentropy;
     for (long long i = 0; i < q.batch * g.shape_of(g.result()).size(); ++i)
@@ -421,6 +422,17 @@ TEST_CASE("gradients: tokens", "[gradients]") {
   through<concat<token_slice<0, 4>, token_slice<5, 4>>, frozen<class_token, position_embedding>, conv2d<2, 1>>();
   alone_in_place_and_in_concat<position_embedding>();
   check_network<image<3, 2, 4>, class_token, position_embedding, token_slice<0>, dense<3>, softmax>();
+}
+
+TEST_CASE("gradients: embedding", "[gradients]") {
+  check_network<token_numbers<7>, embedding<4, 3>, flatten, dense<3>, softmax>();
+  check_network<token_numbers<7>, embedding<30, 2>, dsl::tanh, flatten, dense<3>, softmax>();  // most tokens are absent
+  check_network<image<1, 3, 4>, concat<embedding<5, 3>, sequential<embedding<8, 2>, dsl::tanh>>, conv2d<2, 1>, flatten,
+                dense<3>, softmax>();
+  check_network<token_numbers<5>, embedding<6, 4>, position_embedding, pointwise_dense<12>, causal_attention<2>,
+                token_slice<4>, dense<3>, softmax>({.batch = 2});
+  check_network<token_numbers<5>, frozen<embedding<6, 4>>, pointwise_dense<2>, flatten, dense<3>, softmax>();
+  check_network<token_numbers<3>, embedding<4, 2>>({.loss = loss::mean_squared_error});  // ends the network
 }
 
 TEST_CASE("gradients: conv2d_transpose", "[gradients]") {

@@ -5,6 +5,7 @@
 #include "support/weight_names_of.hpp"
 
 #include <dsl/error.hpp>
+#include <dsl/io/weight_layout.hpp>
 #include <dsl/models.hpp>
 
 #include <algorithm>
@@ -63,6 +64,23 @@ TEST_CASE("models: networks that torchvision does not have", "[models]") {
   for (char const* name :
        {"conv1.weight", "layer1.2.bn2.bias", "layer2.0.downsample.0.weight", "layer3.2.conv2.weight", "fc.weight"})
     CHECK(std::find(twenty.begin(), twenty.end(), name) != twenty.end());
+}
+
+TEST_CASE("models: gpt's names and shapes", "[models]") {
+  using small = network<token_numbers<24>, models::gpt<50, 3, 16, 4>>;
+  static_assert(small::output == shape{50, 1, 24});
+  static_assert(small::trainable_parameter_count == (50 + 24) * 16 + 3 * (12 * 16 * 16 + 13 * 16) + 2 * 16 + 17 * 50);
+  names wanted{"wte.weight", "wpe"};
+  for (char const* block : {"h.0.", "h.1.", "h.2."})
+    for (char const* name : {"ln_1", "attn.c_attn", "attn.c_proj", "ln_2", "mlp.c_fc", "mlp.c_proj"})
+      for (char const* kind : {".weight", ".bias"}) wanted.push_back(std::string(block) + name + kind);
+  wanted.insert(wanted.end(), {"ln_f.weight", "ln_f.bias", "lm_head.weight", "lm_head.bias"});
+  CHECK(weight_names(small::view()) == wanted);
+  weight_layout const layout(small::view(), weight_convention::torch);
+  using dims = std::vector<std::uint64_t>;
+  CHECK(layout.shape(0) == dims{50, 16});
+  CHECK(layout.shape(1) == dims{1, 24, 16});
+  CHECK(layout.shape(4) == dims{48, 16});
 }
 
 TEST_CASE("names: between two names places do not count, but for numbered ones", "[models]") {

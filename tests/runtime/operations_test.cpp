@@ -175,6 +175,10 @@ std::vector<example> examples() {
        {s},
        {4, 1, 7},
        {"class_token", makes::with_token, 1, false, false, false, false, always, no}},
+      {{.kind = op::embedding, .groups = 16},
+       {{1, 3, 2}},
+       s,
+       {"embedding", makes::looked_up, 1, false, false, false, false, always, no}},
       {{.kind = op::position_embedding},
        {s},
        s,
@@ -220,6 +224,7 @@ class bench {
       return v;
     };
     for (shape const& s : e.in) in.push_back(random(count(s), 0));
+    for (double& x : in.empty() || e.of.kind != op::embedding ? y : in[0]) x = d.below(10);  // token numbers
     y = numbers(count(e.out), nan);
     dy = random(count(e.out), 0);
     for (role k : all_roles) parameters[index(k)] = random(64, k == role::moving_variance ? 3 : 0);
@@ -351,6 +356,7 @@ bool same(numbers const& a, numbers const& b, double bound = 0) {
 
 std::size_t size_of(example const& e, role k) {
   if (k != role::kernel || e.of.kind == op::class_token) return static_cast<std::size_t>(e.out.channels);
+  if (e.of.kind == op::embedding) return static_cast<std::size_t>(e.of.groups * e.out.channels);
   if (e.of.kind == op::position_embedding) return static_cast<std::size_t>(e.out.size());
   auto const pixels = static_cast<std::size_t>(e.of.window.height * e.of.window.width);
   return pixels * static_cast<std::size_t>(e.in[0].channels / e.of.groups * e.out.channels);
@@ -573,7 +579,7 @@ std::vector<mutant> mutants_of(row const& r) {
       if (k != r.roles[i]) change("roles", [&](row& x) { x.roles[i] = k; });
   others("optional", &row::optional, most_roles);
   others("takes_flat", &row::takes_flat, 1);
-  others("output", &row::output, static_cast<int>(makes::some_tokens));
+  others("output", &row::output, static_cast<int>(makes::looked_up));
   bits("options", 1, static_cast<int>(options::power),
        [](row& x, int v) { x.options = static_cast<options>(static_cast<int>(x.options) ^ v); });
   others("gradients", &row::gradients, static_cast<int>(gradient_steps::copies));

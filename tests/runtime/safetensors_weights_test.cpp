@@ -268,6 +268,17 @@ TEST_CASE("weights: names of networks of other forms", "[weights]") {
   using flattened = dsl::network<dsl::image<2, 2, 1>, dsl::flatten, dsl::position_embedding>;
   CHECK_THROWS_WITH(dsl::weight_layout(flattened::view(), dsl::weight_convention::keras),
                     Catch::Matchers::StartsWith("position_embedding: after flatten its channels are in a different"));
+  using embedded =
+      dsl::network<dsl::token_numbers<4>, dsl::named<"wte", dsl::embedding<3, 2>>, dsl::pointwise_dense<2>>;
+  CHECK(dsl::weight_names(embedded::view()) == strings{"wte.weight", "1.weight", "1.bias"});
+  CHECK(dsl::weight_names(embedded::view(), {.convention = dsl::weight_convention::keras}) ==
+        strings{"embedding/embeddings", "dense/kernel", "dense/bias"});
+  for (dsl::weight_convention c : {dsl::weight_convention::torch, dsl::weight_convention::keras}) {
+    dsl::weight_layout const table(embedded::view(), c);
+    CHECK(table.shape(0) == std::vector<std::uint64_t>{3, 2});
+    table.from_ours(0, kernel, turned);
+    CHECK(std::vector<float>(turned, turned + 6) == std::vector<float>{0, 1, 2, 3, 4, 5});
+  }
   CHECK(names_of<dsl::relu, twice>() == strings{"1.weight", "1.bias", "1.node1.weight", "1.node1.bias"});
 }
 

@@ -243,6 +243,15 @@ static_assert(on<48, 8, 6, dsl::position_embedding>::trainable_parameter_count =
 static_assert(on<48, 8, 6, dsl::position_embedding>::view().parameters[0].rank == 3);
 static_assert(on<48, 8, 6, dsl::token_slice<40, 8>>::output == shape{48, 1, 8});
 static_assert(on<48, 8, 6, dsl::token_slice<47>>::output == shape{48});
+using embedded = dsl::network<dsl::token_numbers<24>, dsl::embedding<100, 12>>;
+static_assert(embedded::input == shape{1, 1, 24} && embedded::output == shape{12, 1, 24});
+static_assert(embedded::trainable_parameter_count == 1'200 && embedded::forward_macs == 0);
+static_assert(embedded::view().parameters[0].rank == 2 && embedded::view().parameters[0].dims[1] == 12);
+static_assert(on<1, 8, 6, dsl::embedding<1, 5>>::output == shape{5, 8, 6});
+static_assert(dsl::vocabulary_of(embedded::view(), 0) == 100 &&
+              dsl::vocabulary_of(on<3, 8, 8, dsl::relu>::view(), 0) == 0);
+using twice_embedded = dsl::network<dsl::token_numbers<4>, dsl::concat<dsl::embedding<9, 2>, dsl::embedding<7, 3>>>;
+static_assert(dsl::vocabulary_of(twice_embedded::view(), 0) == 7);
 using pointwise = on<48, 8, 6, dsl::pointwise_dense<20>>;
 static_assert(pointwise::output == shape{20, 8, 6} && pointwise::parameter_count == 48 * 20 + 20);
 static_assert(pointwise::forward_macs == on<48, 8, 6, dsl::conv2d<20, 1>>::forward_macs);

@@ -264,6 +264,28 @@ static_assert(on_picture<tokens<op::position_embedding, 0, 8, 8, 64>>.broken == 
 static_assert(on_picture<tokens<op::position_embedding, 0, 8, 8, 63>>.broken == rule::parameters_fit_their_node);
 static_assert(on_picture<tokens<op::position_embedding, 0, 8, 8, 64, 3>>.broken == rule::parameters_fit_their_node);
 static_assert(on_picture<tokens<op::position_embedding, 0, 8, 7, 56>>.broken == astray);
+template <int Vocabulary, int Rows, int Features, int Height = 1, int Width = 9>
+struct looks_up {
+  static constexpr value lower(builder& b, value in) {
+    kernel(b, Rows, Features);
+    return b.append({.kind = op::embedding, .groups = Vocabulary}, in, {5, Height, Width});
+  }
+};
+template <class... Layers>
+inline constexpr verdict on_tokens = dsl::detail::checked<dsl::token_numbers<9>, Layers...>::why;
+static_assert(on_tokens<looks_up<6, 6, 5>>.broken == rule::holds);
+static_assert(on_tokens<looks_up<6, 7, 5>>.broken == rule::parameters_fit_their_node);
+static_assert(on_tokens<looks_up<6, 6, 4>>.broken == rule::parameters_fit_their_node);
+static_assert(on_tokens<looks_up<6, 6, 5, 9, 1>>.broken == astray &&
+              on_tokens<looks_up<6, 6, 5, 1, 8>>.broken == astray);
+static_assert(on_tokens<looks_up<0, 6, 5>>.broken == rule::embedding_has_a_vocabulary);
+static_assert(on_tokens<looks_up<16'777'217, 6, 5>>.broken == rule::embedding_has_a_vocabulary);
+static_assert(on_tokens<dsl::embedding<-1, 5>>.broken == rule::embedding_has_a_vocabulary);
+static_assert(on_tokens<dsl::embedding<6, 0>>.broken == rule::embedding_has_a_vocabulary);
+static_assert(on_tokens<dsl::relu, dsl::embedding<6, 5>>.broken == rule::embedding_reads_token_numbers);
+static_assert(on_picture<dsl::embedding<6, 5>>.broken == rule::embedding_reads_token_numbers);
+static_assert(dsl::detail::checked<dsl::features<2>, dsl::embedding<6, 5>>::why.broken ==
+              rule::embedding_reads_token_numbers);
 static_assert(on_picture<dsl::token_slice<63, 2>>.broken == rule::slice_is_in_the_tokens);
 static_assert(on_picture<dsl::token_slice<0, 0>>.broken == rule::slice_is_in_the_tokens);
 static_assert(on_picture<dsl::pointwise_dense<0>>.broken == rule::units_are_positive);

@@ -179,7 +179,8 @@ inline difference compare(graph_view const& g, int batch, engine_options const& 
     ours.engine().write_parameter(k, x.data());
   }
   x.resize(static_cast<std::size_t>(batch * g.shape_of(0).size()));
-  for (float& v : x) v = uniform(1);
+  int const vocabulary = vocabulary_of(g, 0);
+  for (float& v : x) v = vocabulary > 0 ? static_cast<float>(d.below(vocabulary)) : uniform(1);
   std::vector<std::int32_t> labels;
   for (int n = 0; n < batch; ++n) labels.push_back(d.below(static_cast<int>(g.shape_of(g.result()).size())));
   // A small rate: a loss of 1e-5 has gradients that are all rounding.
@@ -225,6 +226,7 @@ inline double additions(graph_view const& g, int batch) {
       case op::causal_attention:  // scores, weights and what they weigh, forward and backward
         all += 4.0 * g.shape_of(n.output).channels / n.groups + 6.0 * static_cast<double>(g.shape_of(n.output).area());
         break;
+      case op::embedding: all += pixels; break;  // at most, if all tokens are the same
       case op::class_token:
       case op::position_embedding: all += batch; break;
       case op::max_pool2d:
@@ -441,6 +443,9 @@ void check_tokens() {
   agree_behind<C, position_embedding, pointwise_dense<C + 3>, batch_norm<>, relu, pointwise_dense<4>>();
   agree_behind<C, concat<class_token, sequential<class_token, relu, position_embedding>>, token_slice<0>>();
   agree_behind<C, add<token_slice<1, 2>, token_slice<0, 2>>, conv2d<4, 1>, token_slice<1>>();
+  agree_on<token_numbers<9>, embedding<5, C>, position_embedding, pointwise_dense<4>>();
+  agree_on<image<1, 3, 4>, concat<embedding<C, 7>, sequential<embedding<3, C>, dsl::tanh>>, conv2d<4, 1>>();
+  agree_on<token_numbers<6>, frozen<embedding<4, C>>, add<identity, conv2d<C, 1>>, conv2d<4, 1>>();
 }
 /// C is a multiple of 4.
 template <int C>

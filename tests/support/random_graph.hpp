@@ -144,6 +144,11 @@ class graph_values {
     parameter(role::kernel, {1, static_cast<int>(s.area()), s.channels, 1});
     return append({.kind = op::position_embedding}, {in}, s);
   }
+  int embed(int in, int vocabulary, int features) {
+    shape const s = shape_of(in);
+    parameter(role::kernel, {vocabulary, features, 1, 1});
+    return append({.kind = op::embedding, .groups = vocabulary}, {in}, {features, s.height, s.width});
+  }
   int tokens(int in, int first, int count) {
     return append({.kind = op::token_slice, .first_channel = first}, {in}, {shape_of(in).channels, 1, count});
   }
@@ -197,7 +202,10 @@ class random_graph : public graph_values {
   /// `everywhere` restricts it to operations that every executor has.
   random_graph(dice& d, int channel_block, bool everywhere = true)
       : d_(d), block_(channel_block > 0 ? channel_block : 4), everywhere_(everywhere) {
-    int t = image(shape{d_.of({1, 3, 4, block_}), d_.between(2, 4), d_.between(2, 4)});
+    shape const first{d_.of({1, 3, 4, block_}), d_.between(2, 4), d_.between(2, 4)};
+    bool const reads_tokens = !everywhere && d.percent(15);
+    int t = image(reads_tokens ? shape{1, first.height, first.width} : first);
+    if (reads_tokens) t = embed(t, d_.between(2, 7), first.channels + 1);
     for (int i = d_.between(1, 3); i > 0; --i) t = block(t, 0);
     finish(t);
     if (everywhere || d.percent(50)) return;

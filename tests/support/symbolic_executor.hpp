@@ -274,6 +274,7 @@ class executor {
         y = by_sample(what, {&x.values}, digest(parameter_values()), batch, x.shape.size());
         in_place = true;
         break;
+      case op::embedding:
       case op::class_token: {
         number const token = digest(parameter_values());
         operand const& out = p_.operands[step_->first_operand + step_->operands - 1];
@@ -395,6 +396,13 @@ class executor {
       if (operand const* const in = peek(content::gradient))
         store_tensor(content::gradient, by_sample(what, {&dy}, 0, batch, tensor_shape(*in).size()),
                      s.kind == op::position_embedding);
+      return;
+    }
+    if (s.kind == op::embedding) {
+      operand const* const d_kernel = take(content::parameter_gradient);
+      numbers const dy = tensor(content::gradient).values;
+      if (d_kernel)
+        store(*d_kernel, by_batch(what, {&value, &dy}, parameter_count(*d_kernel)), parameter_count(*d_kernel), 1);
       return;
     }
     if (s.kind == op::max_pool2d) {

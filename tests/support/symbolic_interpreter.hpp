@@ -104,6 +104,7 @@ class interpreter {
       case op::layer_norm:
         y = by_sample(what, {in}, mix(digest(parameter(k)), digest(parameter(k + 1))), batch_, size);
         break;
+      case op::embedding:
       case op::class_token:
       case op::position_embedding:
       case op::channel_scale: y = by_sample(what, {in}, digest(parameter(k)), batch_, size); break;
@@ -223,6 +224,8 @@ class interpreter {
       case op::position_embedding:
         add(gradient(k), by_batch(what, {&dy}, g_.parameters[k].count()));
         return contribute(in, by_sample(what, {&dy}, 0, batch_, size));
+      case op::embedding:  // of a network's input, which has no gradient
+        return add(gradient(k), by_batch(what, {&v, &dy}, g_.parameters[k].count()));
       case op::channel_scale:
         add(gradient(k), by_batch(what, {&v, &dy}, g_.parameters[k].count()));
         return contribute(in, by_sample(what, {&dy}, digest(parameter(k)), batch_, size));

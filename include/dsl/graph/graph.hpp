@@ -55,6 +55,18 @@ constexpr int further_inputs(graph_view const& g, int n) {
   for (int i = 1; i < n; ++i) count += is_further_input(g, i) ? 1 : 0;
   return count;
 }
+/// Returns the number of tokens that an input may have, the smallest vocabulary of the embeddings that read it; 0 if
+/// none does, and it may have any numbers.
+constexpr int vocabulary_of(graph_view const& g, int input) {
+  int least = 0;
+  for (int n = 0; n < g.size.nodes; ++n) {
+    if (g.nodes[n].kind != op::embedding) continue;
+    int from = g.tensors[g.input(g.nodes[n])].producer;
+    while (g.nodes[from].kind == op::transfer) from = g.tensors[g.input(g.nodes[from])].producer;  // to another device
+    if (from == input && (least == 0 || g.nodes[n].groups < least)) least = g.nodes[n].groups;
+  }
+  return least;
+}
 /// Whether a node computes a further output, that of a named_output<...>.
 constexpr bool is_further_output(graph_view const& g, int n) { return g.nodes[n].further_output > 0; }
 /// Whether a node computes an output of the network: a further one, or its result.

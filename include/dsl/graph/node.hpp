@@ -77,6 +77,12 @@ constexpr window_part window_part_of(int place, window_side const& s, int input)
   return window_part_of(place, s.size, s.stride, s.before, input);
 }
 
+/// The most tokens of a vocabulary: samples are floats, which hold every whole number below it, 16777216, exactly.
+inline constexpr int largest_vocabulary = 1 << 24;
+
+/// Whether a vocabulary can have so many tokens.
+constexpr bool is_vocabulary(long long tokens) { return tokens > 0 && tokens <= largest_vocabulary; }
+
 struct custom_op;
 
 /// An operation of the network. Its inputs are graph.edges[first_input ... first_input + inputs).
@@ -96,7 +102,7 @@ struct node {
   double momentum = 0;  // batch_norm: share of the running statistics that a step keeps
   custom_op const* custom = nullptr;
   int groups = 1;              // conv2d, channel_shuffle, group_norm: groups of channels; attention: heads;
-                               // local_response_norm: neighbouring channels
+                               // local_response_norm: neighbouring channels; embedding: tokens of the vocabulary
   bool frozen = false;         // the optimizer skips its parameters, and batch_norm uses its running statistics
   bool counts_padding = true;  // avg_pool2d: the mean is over the whole window, padding included
   int first_channel = 0;       // channel_slice: the first channel of its input; token_slice: the first token
@@ -121,8 +127,8 @@ struct update_factors {
   friend constexpr bool operator==(update_factors const&, update_factors const&) = default;
 };
 
-/// A parameter. Weights have PyTorch's layout: (out, in, height, width) for conv2d, (out, in) for dense, (1, tokens,
-/// channels) for learnt constants.
+/// A parameter. Weights have PyTorch's layout: (out, in, height, width) for conv2d, (out, in) for dense, (vocabulary,
+/// features) for embedding, (1, tokens, channels) for learnt constants.
 struct parameter {
   dsl::role role = dsl::role::kernel;
   int node = -1;

@@ -37,6 +37,8 @@ enum class rule : unsigned char {
   response_numbers_are_positive,
   attention_has_whole_heads,
   slice_is_in_the_tokens,
+  embedding_has_a_vocabulary,
+  embedding_reads_token_numbers,
   split_divides_the_channels,
   epsilon_is_positive,
   epsilon_is_small,

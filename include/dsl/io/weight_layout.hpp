@@ -28,6 +28,8 @@ class weight_layout {
   /// The position in Keras's tensor of each channel; empty if it is the same.
   using order = std::vector<int>;
 
+  /// Whether parameter k has a row for each token, (vocabulary, features) in Keras, too.
+  bool is_table(int k) const { return graph_.nodes[graph_.parameters[k].node].kind == op::embedding; }
   bool keras() const { return convention_ == weight_convention::keras; }
   order const& order_of(int tensor) const { return orders_[static_cast<std::size_t>(tensor)]; }
   static int at(order const& o, int i) { return o.empty() ? i : o[static_cast<std::size_t>(i)]; }
@@ -45,7 +47,7 @@ class weight_layout {
     node const& n = graph_.nodes[p.node];
     order const inputs = keras() && p.role != role::bias ? order_of(graph_.input(n)) : order{};
     bool const by_channel = p.rank == 1 || p.rank == 3;
-    if (!keras() || (by_channel && inputs.empty())) {
+    if (!keras() || is_table(k) || (by_channel && inputs.empty())) {
       for (long long i = 0; i < p.count(); ++i) f(i, i);
     } else if (by_channel) {
       for (int c = 0; c < p.dims[0]; ++c) f(c, inputs[static_cast<std::size_t>(c)]);

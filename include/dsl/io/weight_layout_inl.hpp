@@ -25,7 +25,7 @@ TYPENET_INLINE std::vector<std::uint64_t> weight_layout::shape(int k) const {
   parameter const& p = graph_.parameters[k];
   std::vector<std::uint64_t> all(p.dims, p.dims + p.rank);
   if (keras() && p.rank == 3 && p.role == role::gamma) all.resize(1);
-  if (keras() && p.rank == 2) all = {all[1], all[0]};
+  if (keras() && p.rank == 2 && !is_table(k)) all = {all[1], all[0]};
   if (keras() && p.rank == 4) all = {all[2], all[3], all[1], all[0]};
   if (keras() && p.rank == 4 && detail::is_depthwise(graph_, graph_.nodes[p.node])) {
     auto const groups = static_cast<std::uint64_t>(graph_.nodes[p.node].groups);
@@ -45,6 +45,7 @@ TYPENET_INLINE void weight_layout::to_ours(int k, float const* theirs, float* ou
 TYPENET_INLINE weight_layout::order weight_layout::order_behind(node const& n) const {
   switch (n.kind) {
     case op::input:
+    case op::embedding:
     case op::dense: return {};
     case op::conv2d:
       if (n.groups > 1 && !order_of(graph_.input(n)).empty())

@@ -38,6 +38,7 @@ TYPENET_INLINE std::string keras_class(graph_view const& g, node const& n) {
     case op::layer_norm: return "layer_normalization";
     case op::group_norm: return "group_normalization";
     case op::channel_scale: return "layer_scale";
+    case op::embedding: return "embedding";
     case op::class_token: return "class_token";
     case op::position_embedding: return "position_embedding";
     default: return "layer";
@@ -111,8 +112,11 @@ TYPENET_INLINE std::vector<std::string> weight_names(graph_view const& g, weight
         naming.convention == weight_convention::torch && is_constant && tree.has_its_name_alone(x.scope);
     if (is_parameter && layer.ends_with('.')) layer.pop_back();
     for (int k = x.first_parameter; k < x.first_parameter + x.parameters; ++k) {
+      bool const is_table = naming.convention == weight_convention::keras && x.kind == op::embedding;
       names.push_back(naming.prefix + layer +
-                      (is_parameter ? "" : detail::role_name(g.parameters[k].role, naming.convention)));
+                      (is_parameter ? ""
+                       : is_table   ? "embeddings"
+                                    : detail::role_name(g.parameters[k].role, naming.convention)));
       if (!taken.insert(names.back()).second)
         throw option_error("weights: each must have a unique name; found two called \"" + names.back() +
                            "\"; give their layers different names, or put numbered<...> around them");

@@ -51,4 +51,10 @@ struct intended : Input {
 template <int Features>
 struct features : image<Features, 1, 1> {};
 
+/// An input of Length tokens, each the number that it has in a vocabulary, for embedding<...>: one row of whole
+/// numbers.
+template <int Length>
+struct token_numbers : image<1, 1, Length> {};
+// token_numbers<64> -> 1x1x64
+
 }  // namespace dsl

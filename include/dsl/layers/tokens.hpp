@@ -21,6 +21,26 @@ constexpr void learnt_constants(builder& b, long long tokens, int channels, init
 
 }  // namespace detail
 
+/// The Features numbers that are learnt for each of Vocabulary tokens, the weights of an nn.Embedding: its input is the
+/// tokens' numbers, 0 to Vocabulary - 1. It must read an input of the network directly. They start as those of
+/// position_embedding.
+template <int Vocabulary, int Features>
+struct embedding {
+  static constexpr value lower(builder& b, value in) {
+    b.require(is_vocabulary(Vocabulary) && Features > 0,
+              {.broken = rule::embedding_has_a_vocabulary, .wanted = Features, .found = Vocabulary});
+    initializer const outside = b.initialize_with({distribution::truncated_normal, 0.02});
+    b.parameter({.role = role::kernel,
+                 .dims = {Vocabulary, Features, 1, 1},
+                 .rank = 2,
+                 .fan_in = Vocabulary,
+                 .fan_out = Features});
+    b.initialize_with(outside);
+    return b.append({.kind = op::embedding, .groups = Vocabulary}, in, {Features, in.shape.height, in.shape.width});
+  }
+};
+// embedding<96, 128> on 1x1x64 -> 128x1x64, with 96 * 128 numbers
+
 /// Prepends a learnt token to the pixels of the input, which become one row: the class token of vision transformers
 /// (Dosovitskiy et al. 2021). It is initialised with 0. In PyTorch's files the token has the name that named<> gives to
 /// this layer.

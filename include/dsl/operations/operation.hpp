@@ -36,6 +36,7 @@ enum class op : unsigned char {
   class_token,
   position_embedding,
   token_slice,
+  embedding,
 };
 
 /// Elementwise functions of op::activation; alpha is the slope of leaky_relu and the scale of elu.
@@ -107,6 +108,7 @@ enum class makes : unsigned char {
   enlarged,      // its input's channels, with a multiple of its rows and columns
   with_token,    // its input's pixels and one more, in one row
   some_tokens,   // a range of its input's pixels, in one row
+  looked_up,     // any number of channels for each number of its input, which is a network's input
 };
 
 /// The fields of a node that an operation uses, besides operands and parameters, as a bit set.

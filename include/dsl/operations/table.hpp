@@ -15,6 +15,7 @@
 #include <dsl/operations/custom/facts.hpp>
 #include <dsl/operations/dense/facts.hpp>
 #include <dsl/operations/dropout/facts.hpp>
+#include <dsl/operations/embedding/facts.hpp>
 #include <dsl/operations/flatten/facts.hpp>
 #include <dsl/operations/group_norm/facts.hpp>
 #include <dsl/operations/input/facts.hpp>
@@ -63,7 +64,8 @@ inline constexpr row table[] = {
     class_token,          // 27
     position_embedding,   // 28
     token_slice,          // 29
+    embedding,            // 30
 };
-static_assert(sizeof table / sizeof(row) == static_cast<int>(op::token_slice) + 1);  // a row for each enumerator
+static_assert(sizeof table / sizeof(row) == static_cast<int>(op::embedding) + 1);  // a row for each enumerator
 
 }  // namespace dsl::operations

@@ -222,6 +222,21 @@ struct slice_is_in_the_tokens {
       "token or the count");
 };
 
+template <class At, class Layer, int Vocabulary, int Features>
+struct embedding_has_a_vocabulary {
+  static_assert(
+      Vocabulary > 0 && Vocabulary <= largest_vocabulary && Features > 0,
+      "embedding: its vocabulary must have 1 to 16777216 tokens, and each of them at least one feature; change "
+      "these numbers");
+};
+
+template <class At, class Layer, int Channels, bool IsInput>
+struct embedding_reads_token_numbers {
+  static_assert(Channels == 1 && IsInput,
+                "embedding: it must read an input of the network with one channel, such as token_numbers<...>; put it "
+                "directly behind one");
+};
+
 template <class At, class Layer, int Branches, int Channels>
 struct split_divides_the_channels {
   static_assert(

@@ -173,6 +173,17 @@ class graph_check {
         if (slice != out) return breaks(rule::shapes_follow_from_operands, slice, out);
         break;
       }
+      case makes::looked_up: {
+        if (!is_vocabulary(n.groups)) return breaks(rule::embedding_has_a_vocabulary, out.channels, n.groups);
+        bool const is_input = g_.nodes[g_.tensors[g_.input(n)].producer].kind == op::input;
+        if (in.channels != 1 || !is_input) {
+          why.first = in;
+          return breaks(rule::embedding_reads_token_numbers, 1, is_input ? 1 : 0);
+        }
+        shape const each{out.channels, in.height, in.width};
+        if (each != out) return breaks(rule::shapes_follow_from_operands, each, out);
+        break;
+      }
       case makes::any_shape: break;  // the author of a custom operation chooses its output
     }
     if (row.parameters > 0 && !parameters_fit(n, row, in, out)) return false;
@@ -236,6 +247,7 @@ class graph_check {
       why.first = in;
       return breaks(rule::groups_divide_the_channels, groups, out.channels);
     }
+    if (n.kind == op::embedding) return kernel_fits(n, 0, {n.groups, out.channels, 1, 1});
     if (n.kind == op::class_token || n.kind == op::position_embedding) {
       int const tokens = n.kind == op::class_token ? 1 : narrowed(out.area());
       return kernel_fits(n, 0, {1, tokens, out.channels, 1});

@@ -185,6 +185,12 @@ template <class J>
 struct explain<rule::slice_is_in_the_tokens, J>
     : says<broken::slice_is_in_the_tokens<at_of<J>, layer_of<J>, J::why.found, J::why.wanted, J::why.first>> {};
 template <class J>
+struct explain<rule::embedding_has_a_vocabulary, J>
+    : says<broken::embedding_has_a_vocabulary<at_of<J>, layer_of<J>, J::why.found, J::why.wanted>> {};
+template <class J>
+struct explain<rule::embedding_reads_token_numbers, J>
+    : says<broken::embedding_reads_token_numbers<at_of<J>, layer_of<J>, J::why.first.channels, J::why.found != 0>> {};
+template <class J>
 struct explain<rule::attention_has_whole_heads, J>
     : says<broken::attention_has_whole_heads<at_of<J>, layer_of<J>, J::why.wanted, J::why.first.channels>> {};
 

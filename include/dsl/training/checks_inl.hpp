@@ -10,6 +10,7 @@
 #include <dsl/executors/engine.hpp>
 #include <dsl/training/checks.hpp>
 #include <dsl/training/fit_options.hpp>
+#include <dsl/training/token_checks.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -28,6 +29,7 @@ TYPENET_INLINE void require_pictures(graph_view const& g, dataset const& data, c
                                "; change image<...> or the data"});
   if (data.size < 1) throw_error<option_error>({what, ": the data set has no samples; load some first"});
   require_further_inputs(g, data, what);
+  require_tokens(g, data, what);
 }
 
 TYPENET_INLINE std::string name_of_input(graph_view const& g, int n) {
@@ -162,6 +164,11 @@ TYPENET_INLINE void require_moments_fit(graph_view const& g, normalization const
     if (count < 0)
       throw_error<data_error>(
           {"normalization: the network must have each of its inputs; found ", input, "; use that of the same network"});
+    for (int k = 0; k < g.size.nodes; ++k)
+      if (bool const is_it = m.input.empty() ? k == 0 : is_further_input(g, k) && name_of_input(g, k) == m.input;
+          is_it && (m.mean || m.deviation) && vocabulary_of(g, k) > 0)
+        throw_error<data_error>({"normalization: token numbers must not be normalised; found a mean or a deviation of ",
+                                 input, "; leave it out"});
     for (auto const& [numbers, kind] : {std::pair{m.mean, "mean"}, std::pair{m.deviation, "deviation"}}) {
       if (!numbers) continue;
       if (static_cast<long long>(numbers->size()) != count)
@@ -194,6 +201,7 @@ TYPENET_INLINE void require_fit(graph_view const& g, loss l, dataset const& data
   if (parameter_count(g) > 0 && trainable_parameter_count(g) == 0)
     throw_error<option_error>({"fit: the network must have a parameter to train; found ", parameter_count(g),
                                ", all of them frozen; take a layer out of frozen<...>"});
+  require_tokens_stay(g, o);
   if (!o.validation && !o.metrics.empty())
     throw_error<option_error>({"fit: .metrics are computed on the validation data; found ", o.metrics.size(),
                                " of them and no .validation; give both"});

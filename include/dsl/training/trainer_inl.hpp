@@ -16,6 +16,7 @@
 #include <dsl/training/evaluation.hpp>
 #include <dsl/training/fit_options.hpp>
 #include <dsl/training/initialize.hpp>
+#include <dsl/training/token_checks.hpp>
 #include <dsl/training/trainer.hpp>
 #include <dsl/warning.hpp>
 
@@ -225,6 +226,7 @@ TYPENET_INLINE void trainer::predict_on_batch(std::vector<batch_input> const& in
   std::size_t const size = outputs.size() / static_cast<std::size_t>(result.size());
   checks().require_count("predict_on_batch: outputs", outputs.size(), size, result);
   auto const all = checks().arranged("predict_on_batch", inputs, size);
+  detail::require_tokens(graph_, all[0], all.data() + 1, static_cast<int>(size), "predict_on_batch");
   int const program = engine_->prepare(mode::inference, static_cast<int>(size));
   engine_->run(program, {.images = all[0], .size = static_cast<int>(size), .step = step_, .further = all.data() + 1});
   engine_->read_result(program, outputs.data());
@@ -233,6 +235,7 @@ TYPENET_INLINE void trainer::predict_on_batch(std::vector<batch_input> const& in
 TYPENET_INLINE void trainer::predict_on_batch(float const* images, int size, float* outputs) {
   checks().require_size(size);
   checks().require_one_input("predict_on_batch");
+  detail::require_tokens(graph_, images, nullptr, size, "predict_on_batch");
   int const program = engine_->prepare(mode::inference, size);
   engine_->run(program, {.images = images, .size = size, .step = step_});
   engine_->read_result(program, outputs);
@@ -249,6 +252,7 @@ TYPENET_INLINE void trainer::set_learning_rate(double rate) {
 TYPENET_INLINE scores trainer::train_on(float const* samples, std::int32_t const* labels, float const* values, int size,
                                         float const* const* further) {
   if (!further) checks().require_one_input("train_on_batch");
+  detail::require_tokens(graph_, samples, further, size, "train_on_batch");
   long long const outputs = graph_.shape_of(graph_.result()).size();
   if (values) detail::require_shares(engine_->options().loss, values, size, outputs, "train_on_batch");
   batch_part const share = engine_->share_of(size);
@@ -452,6 +456,7 @@ TYPENET_INLINE bool trainer::train_epoch(batch_loader* loader, int program, std:
   for (run.step = at.step; steps > at.step; run.step = at.step) {
     check_rate(run);
     batch const& b = loader ? *loader->next() : resident;
+    if (loader) detail::require_tokens(graph_, loader->data(), b, b.size, "fit");
     bool const last = run.interrupted != 0 && b.labelled != 0;  // its loss shows whether the state before it is sound
     int const running = program_for(b.labelled, program, engine_->share_of(options.batch_size));
     engine_->run(running, {.images = b.images,
@@ -509,6 +514,7 @@ void trainer::for_each_batch(dataset const& data, int batch_size, mode m, target
                       {.batch_size = batch_size, .shuffle = false, .values = values});
   loader.start(0);
   while (batch const* b = loader.next()) {
+    detail::require_tokens(graph_, data, *b, b->size, m == mode::inference ? "predict" : "evaluate");
     // every process predicts for itself
     batch_part const share = m == mode::inference ? batch_part(b->size) : engine_->share_of(b->size);
     int const program = engine_->prepare(m, share, targets);

@@ -14,6 +14,7 @@
 #include <dsl/operations/conv2d_transpose/loops.hpp>
 #include <dsl/operations/dense/loops.hpp>
 #include <dsl/operations/dropout/loops.hpp>
+#include <dsl/operations/embedding/loops.hpp>
 #include <dsl/operations/flatten/loops.hpp>
 #include <dsl/operations/group_norm/loops.hpp>
 #include <dsl/operations/layer_norm/loops.hpp>
@@ -57,6 +58,7 @@ constexpr loops<T> loops_of(op kind) {
     case op::causal_attention: return attention_loops<T, true>;
     case op::group_norm: return group_norm_loops<T>;
     case op::local_response_norm: return local_response_norm_loops<T>;
+    case op::embedding: return embedding_loops<T>;
     case op::class_token: return class_token_loops<T>;
     case op::position_embedding: return position_embedding_loops<T>;
     case op::token_slice: return token_slice_loops<T>;

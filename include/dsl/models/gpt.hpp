@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/layers/attention.hpp>
+#include <dsl/layers/layer_norm.hpp>
+#include <dsl/layers/tokens.hpp>
+#include <dsl/models/parts.hpp>
+
+namespace dsl::models {
+
+/// Causal multi-head self-attention: each token takes from itself and from those before it.
+template <int Width, int Heads>
+struct gpt_attention : sequential<named<"c_attn", pointwise_dense<3 * Width>>, causal_attention<Heads>,
+                                  named<"c_proj", pointwise_dense<Width>>> {};
+
+/// Attention, then two dense layers for each token; both are added to what they read.
+template <int Width, int Heads>
+struct gpt_block
+    : sequential<residual<named<"ln_1", layer_norm<>>, named<"attn", gpt_attention<Width, Heads>>>,
+                 residual<named<"ln_2", layer_norm<>>, named<"mlp", named<"c_fc", pointwise_dense<4 * Width>>, gelu,
+                                                             named<"c_proj", pointwise_dense<Width>>>>> {};
+
+/// Blocks 0 to Left - 1, and more.
+template <int Left, class Block, class... Blocks>
+struct gpt_blocks : gpt_blocks<Left - 1, Block, Block, Blocks...> {};
+template <class Block, class... Blocks>
+struct gpt_blocks<0, Block, Blocks...> : numbered<Blocks...> {};
+
+/// Decoder-only transformer, as GPT-2 (Radford et al. 2019): the probabilities of the token after each of the input's.
+/// The length is that of the network's input. Weights have the names of GPT-2, but the layer at the end has its own:
+///   network<token_numbers<64>, models::gpt<96, 4, 128, 4>>
+template <int Vocabulary, int Depth, int Width, int Heads>
+struct gpt : sequential<named<"wte", embedding<Vocabulary, Width>>, named<"wpe", position_embedding>,
+                        named<"h", gpt_blocks<Depth, gpt_block<Width, Heads>>>, named<"ln_f", layer_norm<>>,
+                        named<"lm_head", pointwise_dense<Vocabulary>>, softmax2d> {};
+// gpt<96, 4, 128, 4> on 1x1x64 -> 96x1x64
+
+}  // namespace dsl::models

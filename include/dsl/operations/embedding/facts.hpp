@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/operations/operation.hpp>
+
+namespace dsl::operations {
+
+/// For each number of its input, a token's, the row of its kernel with that number.
+inline constexpr row embedding{.name = "embedding",
+                               .parameters = 1,
+                               .roles = {role::kernel},
+                               .output = makes::looked_up,
+                               .options = options::groups,
+                               .reads = {values::first_input},
+                               .slices = slices::always};
+
+}  // namespace dsl::operations

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/mode.hpp>
+#include <dsl/executors/reference/elementwise.hpp>
+#include <dsl/executors/reference/step_loops.hpp>
+
+namespace dsl::plain::TYPENET_MODE {
+
+/// Returns the number of a token, the nearest to that of the sample; -1 for one outside of the vocabulary. Trainers
+/// refuse such samples before a step; here they must not lead out of the kernel.
+template <class T>
+int token_of(T number, int vocabulary) {
+  double const above = static_cast<double>(number) + 0.5;
+  return above >= 0 && above < vocabulary ? static_cast<int>(above) : -1;  // and for a NaN
+}
+
+/// The kernel is (vocabulary, features), as PyTorch's. A token outside of the vocabulary has NaNs.
+template <class T>
+[[gnu::cold]] void embedding_forward(host::bound_step<T> const& b, step_context const&) {
+  int const features = b.to.shape.channels;
+  for (int n = 0; n < b.to.batch; ++n)
+    for (long long i = 0; i < b.to.shape.area(); ++i) {
+      int const token = token_of(b.x(n, 0, i), b.node->groups);
+      T const* const row = token < 0 ? nullptr : b.parameter(role::kernel) + 1LL * token * features;
+      for (int c = 0; c < features; ++c) b.to(n, c, i) = row ? row[c] : static_cast<T>(__builtin_nan(""));
+    }
+}
+
+/// A row's gradient is the sum over the places of its token, sample by sample and in their order. The output does not
+/// change where a token's number changes by little, so the input's gradient is 0.
+template <class T>
+[[gnu::cold]] void embedding_backward(host::bound_step<T> const& b, step_context const&) {
+  int const features = b.dy.shape.channels;
+  if (T* const all = b.gradient(role::kernel)) {
+    for (long long k = 0; k < 1LL * b.node->groups * features; ++k) all[k] = 0;
+    for (int n = 0; n < b.dy.batch; ++n)
+      for (long long i = 0; i < b.dy.shape.area(); ++i) {
+        int const token = token_of(b.x(n, 0, i), b.node->groups);
+        for (int c = 0; token >= 0 && c < features; ++c) all[1LL * token * features + c] += b.dy(n, c, i);
+      }
+  }
+  if (!b.to.data || b.accumulate) return;
+  for_each_channel(b.to, [&](int n, int c) {
+    auto const to = b.to.pixels(n, c);
+    for (long long i = 0; i < b.to.shape.area(); ++i) to[i] = 0;
+  });
+}
+
+template <class T>
+inline constexpr loops<T> embedding_loops{.forward = embedding_forward<T>, .backward = embedding_backward<T>};
+
+}  // namespace dsl::plain::TYPENET_MODE
