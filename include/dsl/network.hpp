@@ -24,14 +24,24 @@ struct lowered {
   verdict why{};
 };
 
+/// What nvcc takes for a network of layers in whose types it has found an error: one without layers, about which
+/// nothing is left to say.
+template <class Input, class... Layers>
+struct checked : checked<Input> {
+  static constexpr verdict const& why = reported;
+};
+
 /// A network's graph and its verdict. A first pass of the builder counts; a second one fills the arrays that are
 /// checked.
 template <class Input, class... Layers>
-struct checked {
+  requires is_known<sequential<Layers...>>
+struct checked<Input, Layers...> {
   using input = Input;
   using whole = sequential<Layers...>;
   static constexpr verdict unlowered = why_not_lowered<Input, whole>();
-  using layers = typename lowerable<unlowered.holds(), whole>::type;
+  using counted = typename lowerable<unlowered.holds(), whole>::type;
+  static constexpr bool is_counted = are_known<sizes_of<Input, counted>()>;
+  using layers = typename lowerable<is_counted, counted>::type;
   static constexpr graph_sizes sizes = sizes_of<Input, layers>();
   static constexpr lowered<sizes> result = [] {
     lowered<sizes> r;
@@ -39,7 +49,7 @@ struct checked {
     builder b(g);
     value const out = lower_network<Input, layers>(b);
     g.scopes[0].name = {"network", 7};
-    r.why = unlowered.holds() ? judge(b, g.view(), out) : unlowered;
+    r.why = !is_counted ? reported : unlowered.holds() ? judge(b, g.view(), out) : unlowered;
     if (!r.why.holds()) make_harmless(g.nodes, g.edges, sizes.nodes);
     return r;
   }();
@@ -191,8 +201,26 @@ inline constexpr bool is_network = sizeof(T) != 0 && requires {  // NOLINT(bugpr
   T::view();
   T::is_sound;
 };
+template <class Input, class... Layers>
+inline constexpr bool is_network<network<Input, Layers...>> = true;
 
 namespace detail {
+
+/// Whether a type is a network<...> itself. To find out instantiates nothing.
+template <class T>
+inline constexpr bool is_plain_network = false;
+template <class Input, class... Layers>
+inline constexpr bool is_plain_network<network<Input, Layers...>> = true;
+
+/// Names the class that says what is wrong with a network, before anything instantiates the network itself: each
+/// template in between is one more line that compilers print before the sentence.
+template <class Network>
+struct first_words {
+  using type = rules::nothing;
+};
+template <class Input, class... Layers>
+struct first_words<network<Input, Layers...>>
+    : rules::explain<checked<Input, Layers...>::why.broken, checked<Input, Layers...>> {};
 
 /// The number of micro-batches: 1, except for a pipeline<M, ...>.
 template <class Network>

@@ -123,7 +123,11 @@ static_assert(of<dsl::conv2d<4, 8, 8, 1, dsl::padding::valid>>.holds());
 static_assert(of<dsl::conv2d<4, 15, 15>>.holds() && of<dsl::conv2d<4, 16, 16>>.broken == rule::kernel_meets_its_input);
 static_assert(of<dsl::conv2d<4, 8, 3>>.holds() && of<dsl::conv2d<4, 9, 3>>.broken == rule::kernel_meets_its_input);
 static_assert(of<dsl::conv2d<4, 3, 9>>.second == shape{4, 3, 9} && of<dsl::conv2d<4, 1, 9>>.holds());
-static_assert(verdict_of<dsl::image<3, 1, 1>, dsl::conv2d<4, 3>>().holds());
+static_assert(of_network<dsl::image<3, 8, 8>, dsl::global_avg_pool2d, dsl::relu, dsl::conv2d<4, 3>>.holds());
+static_assert(of_network<dsl::image<3, 8, 8>, dsl::flatten, dsl::conv2d<4, 1>>.holds());
+static_assert(of_network<dsl::image<3, 8, 8>, dsl::flatten, dsl::batch_norm<>, dsl::conv2d<4, 1, 3>>.broken ==
+              rule::convolutions_see_images);
+static_assert(only_if_intended<dsl::features<3>, dsl::conv2d<4, 3>>(rule::convolutions_see_images));
 static_assert(verdict_of<dsl::image<3, 1, 1>, dsl::conv2d<4, 5>>().broken == rule::kernel_meets_its_input);
 static_assert(of<dsl::batch_norm<0.75, 0.25>>.holds() && of<dsl::batch_norm<0.25, 0.75>>.number == 0.75);
 static_assert(of<dsl::batch_norm<0.0, 0.1>>.holds());

@@ -48,7 +48,11 @@ namespace detail {
 
 template <class How>
 struct initializing {
-  static constexpr initializer enter(builder& b) { return b.initialize_with(How::value); }
+  static constexpr initializer enter(builder& b)
+    requires requires(initializer i) { i = How::value; }
+  {
+    return b.initialize_with(How::value);
+  }
   static constexpr void leave(builder& b, initializer const& outside) { b.initialize_with(outside); }
 };
 

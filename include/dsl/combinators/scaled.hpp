@@ -30,7 +30,11 @@ namespace detail {
 
 template <class How>
 struct scaling {
-  static constexpr update_factors enter(builder& b) { return b.scale_updates(How::value); }
+  static constexpr update_factors enter(builder& b)
+    requires requires(update_factors f) { f = How::value; }
+  {
+    return b.scale_updates(How::value);
+  }
   static constexpr void leave(builder& b, update_factors const& outside) { b.set_factors(outside); }
 };
 

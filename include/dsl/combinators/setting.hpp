@@ -36,10 +36,15 @@ struct spread<Word<How, repeat<Count, Layers...>>>
 
 template <class Setting, class Layers>
 constexpr value lower_with(builder& b, value in) {
-  auto const outside = Setting::enter(b);
-  value const out = Layers::lower(b, in);
-  Setting::leave(b, outside);
-  return out;
+  if constexpr (requires { Setting::enter(b); }) {
+    auto const outside = Setting::enter(b);
+    value const out = Layers::lower(b, in);
+    Setting::leave(b, outside);
+    return out;
+  } else {
+    b.require(false, {.broken = rule::settings_come_first, .first = in.shape});
+    return in;
+  }
 }
 
 /// Layers in sequence, lowered between Setting::enter(builder), which returns the previous setting, and Setting::leave,

@@ -3,8 +3,18 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/engine.hpp>
+#include <dsl/rules/broken_uses.hpp>
 
 #include <memory>
+#include <type_traits>
+
+namespace dsl::detail {
+
+/// Whether reference computes in T.
+template <class T>
+inline constexpr bool is_float = std::is_same_v<T, float> || std::is_same_v<T, double>;
+
+}  // namespace dsl::detail
 
 namespace dsl::TYPENET_MODE {
 
@@ -12,6 +22,7 @@ namespace dsl::TYPENET_MODE {
 /// the type that it computes in: dsl::reference{} is float, dsl::reference<double>{} double.
 template <class T = float>
 struct reference {
+  static_assert(sizeof(broken::reference_computes_in_floats<T, detail::is_float<T>>) != 0);
   static constexpr dsl::target target{
       .channel_block = 1, .alignment = 64, .element_bytes = sizeof(T), .state_bytes = sizeof(T)};
   static constexpr bool keeps_memory_budgets = true;

@@ -6,12 +6,14 @@
 #include <dsl/executors/reference/engine.hpp>
 
 #include <memory>
+#include <type_traits>
 
 namespace dsl::TYPENET_MODE {
 
 template <class T>
 std::unique_ptr<engine> reference<T>::make_engine(graph_view const& g, engine_options const& o) const {
-  return std::unique_ptr<engine>(new plain::engine<T>(g, o, target));
+  using number = std::conditional_t<detail::is_float<T>, T, float>;  // the error about another T is said once
+  return std::unique_ptr<engine>(new plain::engine<number>(g, o, target));
 }
 
 #ifdef TYPENET_COMPILED

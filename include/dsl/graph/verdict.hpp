@@ -26,6 +26,7 @@ enum class rule : unsigned char {
   pad_is_less_than_the_window,
   options_belong_to_the_layer,
   kernel_meets_its_input,
+  convolutions_see_images,
   pool_window_is_positive,
   pool_window_fits_input,
   pool_window_fits_16_bits,
@@ -46,6 +47,8 @@ enum class rule : unsigned char {
   dropout_rate_is_a_probability,
   dense_takes_a_flat_input,
   units_are_positive,
+  activations_are_layers,
+  settings_come_first,
   softmax_takes_a_flat_input,
   softmax_has_classes,
   softmax_takes_logits,
@@ -84,6 +87,7 @@ enum class rule : unsigned char {
   pools_are_not_dilated,
   custom_operations_are_complete,
   children_are_left,
+  is_reported,  // an error in a type of the network; the compiler has said so
 };
 
 /// A broken rule and the numbers for its message, as a layer's lower() passes them to require(). It is small, because

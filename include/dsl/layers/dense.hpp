@@ -6,7 +6,8 @@
 namespace dsl {
 namespace detail {
 
-constexpr value lower_dense(builder& b, value in, int units) {
+constexpr value lower_dense(builder& b, value in, int units, int others = 0) {
+  b.require(others == 0, {.broken = rule::activations_are_layers, .first = in.shape, .found = others});
   b.require(units > 0, {.broken = rule::units_are_positive, .first = in.shape, .found = units});
   b.require(in.shape.is_flat(), {.broken = rule::dense_takes_a_flat_input, .first = in.shape, .found = units});
   b.parameter(
@@ -17,10 +18,13 @@ constexpr value lower_dense(builder& b, value in, int units) {
 
 }  // namespace detail
 
-/// A fully connected layer: every output is a weighted sum of all inputs plus a bias. Its input must be flat.
-template <int Units>
+/// A fully connected layer: every output is a weighted sum of all inputs plus a bias. Its input must be flat. Others
+/// are taken only to be refused with a sentence: Keras's Dense has its activation there.
+template <int Units, class... Others>
 struct dense {
-  static constexpr value lower(builder& b, value in) { return detail::lower_dense(b, in, Units); }
+  static constexpr value lower(builder& b, value in) {
+    return detail::lower_dense(b, in, Units, static_cast<int>(sizeof...(Others)));
+  }
 };
 // dense<10> on 336 -> 10
 

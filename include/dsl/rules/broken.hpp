@@ -32,8 +32,10 @@ struct network_has_a_layer {
 
 template <class At, class Layer>
 struct children_are_layers {
-  static_assert(layer<Layer>,
-                "layer: this type is not a layer; a layer has a public static constexpr value lower(builder&, value)");
+  static_assert(
+      layer<Layer>,
+      "layer: this type is not a layer; a layer has a public static constexpr value lower(builder&, value); if "
+      "its base has an error above, mend that first");
 };
 
 template <class At, class Layer, bool Ends = false>
@@ -152,6 +154,14 @@ struct kernel_meets_its_input {
   static_assert(KernelH <= Input.height && KernelW <= Input.width,
                 "conv2d: most of the kernel would lie in the padding; use a smaller one, and write filters, height, "
                 "width in this order");
+};
+
+/// Reported for a kernel of several pixels on what flatten, dense or features<N> made.
+template <class At, class Layer, int KernelH, int KernelW, shape Input>
+struct convolutions_see_images {
+  static_assert(KernelH <= Input.height && KernelW <= Input.width,
+                "conv2d: its input is flat, without rows and columns; put it before flatten and dense, or begin with "
+                "image<channels, height, width>");
 };
 
 template <class At, class Layer, int PoolH, int PoolW>
@@ -277,6 +287,19 @@ struct dense_takes_a_flat_input {
 template <class At, class Layer, int Units>
 struct units_are_positive {
   static_assert(Units > 0, "dense: there must be at least one unit");
+};
+
+template <class At, class Layer, int Others>
+struct activations_are_layers {
+  static_assert(Others == 0,
+                "dense: it takes the number of units alone; an activation is the next layer: dense<64>, relu");
+};
+
+template <class At, class Layer, bool IsSaid>
+struct settings_come_first {
+  static_assert(IsSaid,
+                "layers: first of all say what is set: scaled<factor::learning_rate<0.1>, ...>, "
+                "initialized<init::he_normal, ...>");
 };
 
 template <class At, class Layer, shape Input>

@@ -22,6 +22,13 @@ struct callbacks_derive_from_callback {
                 "struct name : dsl::callback");
 };
 
+template <class Found, bool IsFunction>
+struct schedules_are_functions {
+  static_assert(IsFunction,
+                "learning_rate_schedule: it takes a function of the epoch, or of a schedule_point, that returns the "
+                "rate; a constant rate belongs to the optimizer");
+};
+
 template <class Found, bool HasBoth>
 struct losses_have_value_and_derivative {
   static_assert(

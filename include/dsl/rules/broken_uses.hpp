@@ -68,4 +68,9 @@ struct compile_takes_options {
       "compile: after the optimizer it takes only towers{...} (from <dsl/towers.hpp>) and options such as {.seed = 1}");
 };
 
+template <class Number, bool IsFloat>
+struct reference_computes_in_floats {
+  static_assert(IsFloat, "reference: it computes in float or double; write reference{} or reference<double>{}");
+};
+
 }  // namespace dsl::broken

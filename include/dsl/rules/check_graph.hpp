@@ -116,7 +116,7 @@ class graph_check {
           return breaks(rule::shapes_follow_from_operands, in, out);
         break;
       case makes::windows:
-        if (!window_fits(n, in, out)) return false;
+        if (!window_fits(n, in, out) || !sees_image(n, in)) return false;
         break;
       case makes::pooled:
         if (!window_fits(n, in, out)) return false;
@@ -238,6 +238,20 @@ class graph_check {
     bool const drops = from->kind == op::dropout || from->kind == op::stochastic_depth;
     return (from->kind != op::softmax && !drops && !is_positive) ||
            breaks(rule::softmax_takes_logits, 0, static_cast<int>(from->kind));
+  }
+
+  /// Whether an operation treats a flat vector number by number, so that it remains one.
+  constexpr bool keeps_flat(dsl::node const& n) const {
+    return n.kind != op::input && n.inputs == 1 && facts_of(n).output == operations::makes::same_shape;
+  }
+
+  /// A kernel of several pixels needs pixels: not what flatten, dense or features<N> made.
+  constexpr bool sees_image(dsl::node const& n, shape const& in) {
+    if (is_intended_ || !in.is_flat() || (n.window.height == 1 && n.window.width == 1)) return true;
+    dsl::node const* from = &g_.nodes[g_.tensors[g_.input(n)].producer];
+    while (keeps_flat(*from)) from = &g_.nodes[g_.tensors[g_.input(*from)].producer];
+    return (from->kind != op::flatten && from->kind != op::dense && from->kind != op::input) ||
+           breaks(rule::convolutions_see_images, in, {1, n.window.height, n.window.width});
   }
 
   constexpr bool parameters_fit(dsl::node const& n, operations::row const& row, shape const& in, shape const& out) {

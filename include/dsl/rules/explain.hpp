@@ -165,6 +165,10 @@ struct explain<rule::kernel_meets_its_input, J>
     : says<broken::kernel_meets_its_input<at_of<J>, layer_of<J>, J::why.second.height, J::why.second.width,
                                           J::why.first>> {};
 template <class J>
+struct explain<rule::convolutions_see_images, J>
+    : says<broken::convolutions_see_images<at_of<J>, layer_of<J>, J::why.second.height, J::why.second.width,
+                                           J::why.first>> {};
+template <class J>
 struct explain<rule::pool_window_is_positive, J>
     : says<broken::pool_window_is_positive<at_of<J>, layer_of<J>, J::why.second.height, J::why.second.width>> {};
 template <class J>
@@ -225,6 +229,11 @@ struct explain<rule::dense_takes_a_flat_input, J>
     : says<broken::dense_takes_a_flat_input<at_of<J>, layer_of<J>, J::why.first>> {};
 template <class J>
 struct explain<rule::units_are_positive, J> : says<broken::units_are_positive<at_of<J>, layer_of<J>, J::why.found>> {};
+template <class J>
+struct explain<rule::activations_are_layers, J>
+    : says<broken::activations_are_layers<at_of<J>, layer_of<J>, J::why.found>> {};
+template <class J>
+struct explain<rule::settings_come_first, J> : says<broken::settings_come_first<at_of<J>, layer_of<J>, false>> {};
 template <class J>
 struct explain<rule::softmax_takes_a_flat_input, J>
     : says<broken::softmax_takes_a_flat_input<at_of<J>, layer_of<J>, J::why.first>> {};

@@ -117,6 +117,16 @@ constexpr verdict why_not_lowered() {
   return why;
 }
 
+/// Whether a type is one. nvcc goes on after an error in a type, such as sequential<batch_norm>, which lacks <>, and
+/// takes no concept for satisfied by what follows from it.
+template <class>
+concept is_known = true;
+/// Whether a network's sizes were computed, which nvcc does not after an error in the base of a layer.
+template <graph_sizes>
+concept are_known = true;
+/// The verdict on a network whose sizes are not known: nothing is left to say.
+inline constexpr verdict reported{{.broken = rule::is_reported}};
+
 /// The layers of a network, or none if they can't be lowered.
 template <bool CanBe, class Whole>
 struct lowerable {

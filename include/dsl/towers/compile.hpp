@@ -50,7 +50,7 @@ namespace dsl::detail::TYPENET_MODE {
 
 /// A network that states its towers: replicate<G, ...>.
 template <class Network>
-concept replicated = requires { Network::replicas; };
+concept replicated = !is_plain_network<Network> && requires { Network::replicas; };
 
 /// Combines the towers of the type and of the argument: devices and processes come from the argument, which may omit
 /// the number and the policy if the type has them.
@@ -78,6 +78,7 @@ namespace dsl::TYPENET_MODE {
 /// another number or policy than a replicate<G, ...>; the defaults, 1 and host_merge, mean that none is given.
 template <class Network, executor Executor, optimizer Optimizer, std::same_as<towers> Towers>
 [[gnu::cold]] auto compile(Executor const& on, Optimizer const& optimizer, Towers const& t, compile_options const& o) {
+  static_assert(alignof(typename detail::first_words<Network>::type) > 0);
   detail::require_budgets_are_kept<Network, Executor>();
   if constexpr (Network::is_sound)
     static_assert(detail::sound<Network, Executor, true>(),
@@ -88,25 +89,30 @@ template <class Network, executor Executor, optimizer Optimizer, std::same_as<to
 }
 template <class Network, executor Executor, optimizer Optimizer, std::same_as<towers> Towers>
 [[gnu::cold]] auto compile(Executor const& on, Optimizer const& optimizer, Towers const& t) {
+  static_assert(alignof(typename detail::first_words<Network>::type) > 0);
   detail::require_crossentropy_suits<Network>();
   return compile<Network>(on, optimizer, t, compile_options{});
 }
 /// Prepares a replicate<G, ...> for training on devices 0, 1, 2, ... of this process.
 template <detail::replicated Network, executor Executor, optimizer Optimizer>
 [[gnu::cold]] auto compile(Executor const& on, Optimizer const& optimizer, compile_options const& o) {
+  static_assert(alignof(typename detail::first_words<Network>::type) > 0);
   return compile<Network>(on, optimizer, towers{}, o);
 }
 template <detail::replicated Network, executor Executor, optimizer Optimizer>
 [[gnu::cold]] auto compile(Executor const& on, Optimizer const& optimizer) {
+  static_assert(alignof(typename detail::first_words<Network>::type) > 0);
   return compile<Network>(on, optimizer, towers{});
 }
 /// Prepares a network for training in several towers on native{}; the towers share the processors.
 template <class Network, optimizer Optimizer, std::same_as<towers> Towers>
 [[gnu::cold]] auto compile(Optimizer const& optimizer, Towers const& t, compile_options const& o) {
+  static_assert(alignof(typename detail::first_words<Network>::type) > 0);
   return compile<Network>(native{}, optimizer, t, o);
 }
 template <class Network, optimizer Optimizer, std::same_as<towers> Towers>
 [[gnu::cold]] auto compile(Optimizer const& optimizer, Towers const& t) {
+  static_assert(alignof(typename detail::first_words<Network>::type) > 0);
   return compile<Network>(native{}, optimizer, t);
 }
 template <class Thing, executor Executor, optimizer Optimizer, std::same_as<towers> Towers>

@@ -127,6 +127,7 @@ namespace dsl::TYPENET_MODE {
 /// editors analyse the function and show errors in the network.
 template <class Network, executor Executor, optimizer Optimizer>
 [[gnu::cold]] auto compile(Executor const& on, Optimizer const& optimizer, compile_options const& o) {
+  static_assert(alignof(typename detail::first_words<Network>::type) > 0);
   detail::require_budgets_are_kept<Network, Executor>();
   if constexpr (Network::is_sound)  // otherwise the compiler has already reported what is wrong
     static_assert(detail::sound<Network, Executor>(),
@@ -138,6 +139,7 @@ template <class Network, executor Executor, optimizer Optimizer>
 /// Compiles with cross-entropy as the loss, and checks at compile time that it suits the network.
 template <class Network, executor Executor, optimizer Optimizer>
 [[gnu::cold]] auto compile(Executor const& on, Optimizer const& optimizer) {
+  static_assert(alignof(typename detail::first_words<Network>::type) > 0);
   detail::require_crossentropy_suits<Network>();
   return compile<Network>(on, optimizer, compile_options{});
 }
@@ -145,10 +147,12 @@ template <class Network, executor Executor, optimizer Optimizer>
 /// Prepares a network for training on dsl::native{}, with all processors that this process may use.
 template <class Network, optimizer Optimizer>
 [[gnu::cold]] auto compile(Optimizer const& optimizer, compile_options const& o) {
+  static_assert(alignof(typename detail::first_words<Network>::type) > 0);
   return compile<Network>(native{}, optimizer, o);
 }
 template <class Network, optimizer Optimizer>
 [[gnu::cold]] auto compile(Optimizer const& optimizer) {
+  static_assert(alignof(typename detail::first_words<Network>::type) > 0);
   return compile<Network>(native{}, optimizer);
 }
 

@@ -3,10 +3,12 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/name.hpp>
+#include <dsl/rules/broken_training.hpp>
 #include <dsl/training/callback.hpp>
 
 #include <concepts>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 namespace dsl::detail::TYPENET_MODE {
@@ -41,9 +43,12 @@ struct schedule_point {
 /// even if it also accepts other arguments, as [](auto x) does; one that only accepts a schedule_point is called before
 /// each step. Throws option_error, before the step, if the result is not a valid rate.
 template <class F>
-  requires(std::invocable<F&, int> || std::invocable<F&, schedule_point const&>)
 struct learning_rate_schedule : callback {
-  static constexpr bool each_step = !std::invocable<F&, int>;  // not asked of [](auto epoch), whose body wants a number
+  static constexpr bool each_step = !std::invocable<F&, int>;
+  // of [](auto epoch), whose body wants a number, only the first is asked
+  static constexpr bool is_function =
+      std::disjunction_v<std::is_invocable<F&, int>, std::is_invocable<F&, schedule_point const&>>;
+  static_assert(sizeof(broken::schedules_are_functions<F, is_function>) != 0);
   F rate;
   explicit learning_rate_schedule(F f) : rate(std::move(f)) {}
   void on_epoch_begin(fit_run& run) override { set(run, 0); }
@@ -53,11 +58,11 @@ struct learning_rate_schedule : callback {
 
  private:
   void set(fit_run& run, std::int64_t step) {
-    double next;
-    if constexpr (each_step)
-      next = rate(schedule_point{run.epoch, run.epochs, step, run.steps});
-    else
+    double next = 0;
+    if constexpr (!each_step)
       next = rate(run.epoch);
+    else if constexpr (is_function)
+      next = rate(schedule_point{run.epoch, run.epochs, step, run.steps});
     if (!detail::is_learning_rate(next)) detail::refuse_rate(next, run.epoch, detail::name_of<F>());
     run.learning_rate = next;
   }

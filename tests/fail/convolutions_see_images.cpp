@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// EXPECT: conv2d: its input is flat, without rows and columns; put it before flatten and dense, or begin with image<channels, height, width>
+// EXPECT-RE: convolutions_see_images<.*dsl::at<4>, (Layer=)?dsl::conv2d<16, 3.*, (KernelH=)?3, (KernelW=)?3, .*shape\{2048, 1, 1\}
+// It would be computed, with eight of nine numbers of each kernel on padding. What comes in between doesn't matter.
+#include <dsl/language.hpp>
+
+#ifdef FIXED
+using model = dsl::network<dsl::image<3, 32, 32>, dsl::conv2d<8, 3>, dsl::max_pool2d<2>, dsl::conv2d<16, 3>, dsl::relu,
+                           dsl::flatten>;
+// Whatever is pooled to a single pixel is an image.
+using pooled = dsl::network<dsl::image<3, 32, 32>, dsl::global_avg_pool2d, dsl::conv2d<16, 3>>;
+static_assert(pooled::output == dsl::shape{16});
+#else
+using model = dsl::network<dsl::image<3, 32, 32>, dsl::conv2d<8, 3>, dsl::max_pool2d<4, 2, dsl::pad<1>>, dsl::flatten,
+                           dsl::relu, dsl::conv2d<16, 3>>;
+#endif
+constexpr dsl::shape output = model::output;

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+// EXPECT: layers: first of all say what is set: scaled<factor::learning_rate<0.1>, ...>, initialized<init::he_normal, ...>
+// EXPECT-RE: settings_come_first<.*dsl::at<1>, (Layer=)?dsl::initialized<dsl::conv2d<64, 3>, dsl::relu>
+#include <dsl/language.hpp>
+
+#ifdef FIXED
+using start = dsl::initialized<dsl::init::he_normal, dsl::conv2d<64, 3>, dsl::relu>;
+#else
+using start = dsl::initialized<dsl::conv2d<64, 3>, dsl::relu>;
+#endif
+using model = dsl::network<dsl::image<3, 32, 32>, dsl::batch_norm<>, start, dsl::global_avg_pool2d>;
+constexpr dsl::shape output = model::output;
