@@ -8,13 +8,13 @@
 #include <memory>
 #include <type_traits>
 
-namespace dsl::detail {
+namespace dsl::detail::TYPENET_MODE {
 
 /// Whether reference computes in T.
 template <class T>
 inline constexpr bool is_float = std::is_same_v<T, float> || std::is_same_v<T, double>;
 
-}  // namespace dsl::detail
+}  // namespace dsl::detail::TYPENET_MODE
 
 namespace dsl::TYPENET_MODE {
 
