@@ -153,6 +153,7 @@ TEST_CASE("fingerprints: every number of a graph counts", "[fingerprint]") {
               {"a stride of columns", with([](small_graph& g) { g.nodes[1].window.column_stride = 9; })},
               {"dilation of rows", with([](small_graph& g) { g.nodes[1].window.row_dilation = 9; })},
               {"dilation of columns", with([](small_graph& g) { g.nodes[1].window.column_dilation = 9; })},
+              {"another one of columns", with([](small_graph& g) { g.nodes[1].window.column_dilation = 8; })},
               {"rows of padding", with([](small_graph& g) { g.nodes[1].window.pad_top = 9; })},
               {"columns of padding", with([](small_graph& g) { g.nodes[1].window.pad_left = 9; })},
               {"padding not counted", with([](small_graph& g) { g.nodes[1].counts_padding = false; })},
