@@ -25,11 +25,11 @@ compile_and_run() { # MODULE PREFIX-OF-PARTS
   local modules=("$1" "${parts[@]/#/$2}")
   if [ -n "${TYPENET_PICTURES:-}" ]; then
     read -ra flags <<<"$(pkg-config --cflags --libs "${2}pictures")"
-    "$TYPENET_CXX" -std=c++20 -O1 "$here/../read_picture.cpp" "${flags[@]}" -o "$scratch/read"
+    "$TYPENET_CXX" -std=c++20 -O0 "$here/../read_picture.cpp" "${flags[@]}" -o "$scratch/read"
     "$scratch/read" | grep -q '^pictures: picture: cannot read none.png: '
   fi
   read -ra flags <<<"$(pkg-config --cflags --libs "${modules[@]}")"
-  "$TYPENET_CXX" -std=c++20 -O1 "$here/../train_one_step.cpp" "${flags[@]}" -o "$scratch/train"
+  "$TYPENET_CXX" -std=c++20 -O0 "$here/../train_one_step.cpp" "${flags[@]}" -o "$scratch/train"
   "$scratch/train" | tee "$scratch/said"
   for part in onnx keras_h5 onednn; do
     case " ${parts[*]} " in
