@@ -40,10 +40,10 @@ foreach(feature IN ITEMS text safetensors keras-h5 pictures onnx onednn cuda ncc
     file(REMOVE "${CURRENT_PACKAGES_DIR}/share/pkgconfig/typenet-${part}.pc")
   endif()
 endforeach()
-vcpkg_fixup_pkgconfig()
-set(VCPKG_POLICY_SKIP_PKGCONFIG_CHECK enabled)  # the headers' own modules are in share: they name no library but threads
 if("compiled" IN_LIST FEATURES)
   file(REMOVE_RECURSE "${CURRENT_PACKAGES_DIR}/debug/include" "${CURRENT_PACKAGES_DIR}/debug/share")
 endif()
+vcpkg_fixup_pkgconfig(SKIP_CHECK)
+set(VCPKG_POLICY_SKIP_PKGCONFIG_CHECK enabled)  # the headers' own modules are in share: they name no library but threads
 vcpkg_install_copyright(FILE_LIST "${SOURCE_PATH}/LICENSE")
 file(INSTALL "${CURRENT_PORT_DIR}/usage" DESTINATION "${CURRENT_PACKAGES_DIR}/share/typenet")
