@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: dense: it takes the number of units alone; an activation is the next layer: dense<64>, relu
+// EXPECT: dense: it takes only the number of units; write the activation as the next layer: dense<64>, relu
 // EXPECT-RE: activations_are_layers<.*dsl::at<0>, (Layer=)?dsl::dense<64, dsl::relu>, .*1
 #include <dsl/language.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: callbacks: each must be derived from dsl::callback, or be a std::shared_ptr to such a one; write struct name : dsl::callback
+// EXPECT: callbacks: each must be derived from dsl::callback, or be a std::shared_ptr to such a callback; write struct name : dsl::callback
 // EXPECT-RE: callbacks_derive_from_callback<.*counts_epochs
 #include <dsl/dsl.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: dilation: it must be at least 1, which reads neighbouring pixels
+// EXPECT: dilation: it must be at least 1; with 1, the kernel reads neighbouring pixels
 // EXPECT-RE: dsl::at<1>, (Layer=)?dsl::conv2d<8, 3, .*dilation\{2, 0\}>, (Dilation=)?0
 #include <dsl/language.hpp>
 

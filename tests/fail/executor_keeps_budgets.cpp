@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // LINES: 8
-// EXPECT: compile: this executor can't compute values again, which a memory_budget needs; use native{}, onednn{} or reference{}
+// EXPECT: compile: a memory_budget needs an executor that can compute values again, and this one can't; use native{}, onednn{} or reference{}
 // EXPECT-RE: executor_keeps_budgets<.*(Executor=)?my_executor, (ComputesAgain=)?false
 #include <dsl/dsl.hpp>
 

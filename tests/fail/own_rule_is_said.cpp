@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // LINES: 5
-// EXPECT: layer: it breaks its own rule, but its class broken reports nothing; declare static constexpr bool holds there and static_assert it
+// EXPECT: layer: it breaks its own rule, but its member template 'broken' reports nothing; declare static constexpr bool holds in it, and static_assert(holds)
 // EXPECT-RE: own_rule_is_said<.*dsl::at<1>, (Layer=)?grouped<4>, (Said=)?(false|0|\(bool\)0)
 // The message tests other numbers than the rule, so its static_assert holds.
 #include <dsl/language.hpp>

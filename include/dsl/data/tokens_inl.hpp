@@ -18,7 +18,8 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Throws option_error for a length or a vocabulary that no network has, and data_error for a token outside of it.
+/// Throws option_error if the length or the vocabulary's size is out of range, and data_error for a token outside of
+/// the vocabulary.
 [[gnu::cold]] inline void require_vocabulary(char const* what, int length, int vocabulary,
                                              std::vector<std::int32_t> const& tokens) {
   option_check const check{what};

@@ -32,10 +32,9 @@ struct network_has_a_layer {
 
 template <class At, class Layer>
 struct children_are_layers {
-  static_assert(
-      layer<Layer>,
-      "layer: this type is not a layer; a layer has a public static constexpr value lower(builder&, value); if "
-      "its base has an error above, mend that first");
+  static_assert(layer<Layer>,
+                "layer: this type is not a layer; a layer has a public static constexpr value lower(builder&, value); "
+                "if the compiler reports an error in its base above, fix that first");
 };
 
 template <class At, class Layer, bool Ends = false>
@@ -62,8 +61,8 @@ struct own_rule {
 template <class At, class Layer, bool Said>
 struct own_rule_is_said {
   static_assert(Said,
-                "layer: it breaks its own rule, but its class broken reports nothing; declare static constexpr bool "
-                "holds there and static_assert it");
+                "layer: it breaks its own rule, but its member template 'broken' reports nothing; declare static "
+                "constexpr bool holds in it, and static_assert(holds)");
 };
 
 template <class Thing, bool IsNetwork>
@@ -126,7 +125,7 @@ struct stride_is_positive {
 
 template <class At, class Layer, int Dilation>
 struct dilation_is_positive {
-  static_assert(Dilation > 0, "dilation: it must be at least 1, which reads neighbouring pixels");
+  static_assert(Dilation > 0, "dilation: it must be at least 1; with 1, the kernel reads neighbouring pixels");
 };
 
 template <class At, class Layer, int KernelH, int KernelW, shape PaddedInput>
@@ -292,13 +291,13 @@ struct units_are_positive {
 template <class At, class Layer, int Others>
 struct activations_are_layers {
   static_assert(Others == 0,
-                "dense: it takes the number of units alone; an activation is the next layer: dense<64>, relu");
+                "dense: it takes only the number of units; write the activation as the next layer: dense<64>, relu");
 };
 
 template <class At, class Layer, bool IsSaid>
 struct settings_come_first {
   static_assert(IsSaid,
-                "layers: first of all say what is set: scaled<factor::learning_rate<0.1>, ...>, "
+                "layers: the first argument must be the setting, as in scaled<factor::learning_rate<0.1>, ...> or "
                 "initialized<init::he_normal, ...>");
 };
 

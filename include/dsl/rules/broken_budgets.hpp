@@ -6,8 +6,8 @@ namespace dsl::broken {
 template <int Batch, long long Allowed, long long Least, class Network>
 struct network_fits_its_budget {
   static_assert(Least <= Allowed,
-                "memory_budget: a training step must fit in the bytes allowed; Least is the fewest that it takes if it "
-                "computes values again; allow more, or use a smaller batch or network");
+                "memory_budget: a training step must fit in the bytes allowed; Least is what it takes if it computes "
+                "values again instead of keeping them; allow more, or use a smaller batch or network");
 };
 
 template <int Batch, long long Allowed, class Network>
@@ -18,8 +18,8 @@ struct budgets_are_for_a_batch {
 template <int Batch, long long Allowed, class Thing, bool IsNetworkOnOneDevice>
 struct budget_takes_a_network {
   static_assert(IsNetworkOnOneDevice,
-                "memory_budget: its third argument must be a network on one device, or a pipeline of one, without a "
-                "budget; write replicate<G, memory_budget<64, 160_MiB, network<...>>>");
+                "memory_budget: its third argument must be a network on one device, or a pipeline around such a "
+                "network, without a budget; write replicate<G, memory_budget<64, 160_MiB, network<...>>>");
 };
 
 template <int Parts, class Network, bool HasBudget>
@@ -31,15 +31,15 @@ struct pipelines_go_inside_budgets {
 template <class Network, bool Synchronized>
 struct towers_with_budgets_have_own_moments {
   static_assert(!Synchronized,
-                "replicate: towers with a memory_budget can't share the moments of batch_norm; use another policy");
+                "replicate: towers with a memory_budget can't share the moments of batch_norm; leave out the policy's "
+                "synchronized moments");
 };
 
 template <class Executor, bool ComputesAgain>
 struct executor_keeps_budgets {
-  static_assert(
-      ComputesAgain,
-      "compile: this executor can't compute values again, which a memory_budget needs; use native{}, onednn{} "
-      "or reference{}");
+  static_assert(ComputesAgain,
+                "compile: a memory_budget needs an executor that can compute values again, and this one can't; use "
+                "native{}, onednn{} or reference{}");
 };
 
 }  // namespace dsl::broken

@@ -64,7 +64,8 @@ struct parameters_fit_their_node {
 
 template <class At, class Layer, int LeftOver>
 struct parameters_have_a_node {
-  static_assert(LeftOver == 0, "parameter: a node must follow it in the same layer; declare it before that append()");
+  static_assert(LeftOver == 0,
+                "parameter: a node must follow it in the same layer; declare it before the append() of its node");
 };
 
 template <class At, class Layer, op Kind, int FanIn, int FanOut>

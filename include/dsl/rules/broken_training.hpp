@@ -18,7 +18,7 @@ struct fit_takes_data_and_options {
 template <class Found, bool IsCallback>
 struct callbacks_derive_from_callback {
   static_assert(IsCallback,
-                "callbacks: each must be derived from dsl::callback, or be a std::shared_ptr to such a one; write "
+                "callbacks: each must be derived from dsl::callback, or be a std::shared_ptr to such a callback; write "
                 "struct name : dsl::callback");
 };
 

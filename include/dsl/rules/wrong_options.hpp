@@ -41,7 +41,8 @@ struct verify;
 template <class Option, class Takes, class Found, bool Fits>
 struct options_take_their_type {
   static_assert(Fits,
-                "option: it takes a value of another type; the option, its type, and the type found are the arguments");
+                "option: the value has the wrong type; the error's template arguments are the option, the type that it "
+                "takes, and the type found");
 };
 
 template <class Option, class Found, bool Fits>

@@ -79,8 +79,8 @@ warm_up(F, int) -> warm_up<F>;
 template <class F>
 warm_up(F) -> warm_up<F>;
 
-/// Follows another schedule for `epochs` epochs, and then keeps its rate of the next epoch's first step: for averaging
-/// weights from there on.
+/// Follows another schedule for `epochs` epochs, then holds the rate that this schedule has at the first step of the
+/// next epoch. Use it if weights are averaged from there on.
 ///   learning_rate_schedule{hold{one_cycle{.max_rate = 0.05}, 25}}
 template <class F>
 struct hold {

@@ -80,7 +80,7 @@ class callback_state {
   /// Checks a condition on several numbers: throws file_error if those of the file do not meet it.
   [[gnu::cold]] void need(bool holds, char const* what) const;
 
-  /// The limit of all counts in a run: steps, bytes of a log.
+  /// The largest value of any count in a run, such as its steps or the bytes of its log.
   static constexpr std::int64_t largest_count = std::int64_t{1} << 53;
 
   /// Whether it restores state rather than saving it.

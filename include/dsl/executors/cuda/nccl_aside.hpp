@@ -17,7 +17,7 @@ namespace dsl::cu::TYPENET_MODE {
 class call_aside {
  public:
   call_aside() = default;
-  /// Throws std::system_error if the process may have no more threads.
+  /// Throws std::system_error if the process cannot start another thread.
   template <class F>
   explicit call_aside(F f) : state_(std::make_shared<shared>()) {
     std::thread([s = state_, f = std::move(f)] {

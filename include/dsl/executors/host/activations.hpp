@@ -262,7 +262,8 @@ struct activation {
     multiply<L>(twice, four, next);
     rest = twice / below / below;
   }
-  /// Computes a function's derivative from x, which is its output or its input, as its row says.
+  /// Computes a function's derivative from x: the function's output or input, whichever its row in activation/facts.hpp
+  /// names.
   [[gnu::always_inline]] static inline void derivative(dsl::function f, floats const& alpha, floats const& x,
                                                        floats& slope) {
     floats const none{}, one = 1.0F - none, minus = -x;

@@ -22,7 +22,8 @@ class attention_heads : public attention_products {
     c.rows = to, c.row = padded(), c.factor = factor;
     kernels_.read_head(c);
   }
-  /// Packs keys or values with tokens as columns, as the second factor of a product with rows.
+  /// Packs keys or values so that each token is a column: the second factor of a product whose first factor has tokens
+  /// as rows.
   void pack_columns(view<float const> const& v, int n, int head, int part, int blocks, float* to, float* spare) const {
     for (int b = 0; b < blocks; ++b) {
       int const all = key_vectors(b);

@@ -59,7 +59,7 @@ class attention_products {
             .seen = causal_ ? first + r + 1 - block * block_keys : keys(block),
             .causal = causal_};
   }
-  /// Calls f(tile, first row, rows) for the tiles of `rows` rows.
+  /// Divides `rows` rows into tiles, and calls f(tile, first row, number of rows) for each.
   template <class F>
   void for_each_tile(int rows, F const& f) const {
     for (int tile = 0, r = 0, count; r < rows; r += count, ++tile) {
@@ -135,7 +135,8 @@ class attention_products {
 
  private:
   double exact_scale() const { return 1 / detail::sqrt(static_cast<double>(width_)); }
-  /// Computes C = start + A B in tiles of as many rows as fit; B is `depth` times lanes() rows of `vectors` vectors.
+  /// Computes C = start + A B in tiles of as many rows as the kernel takes. B has depth * lanes() rows, each of
+  /// `vectors` vectors.
   void multiply(int rows, int vectors, float const* a, long long a_row, int depth, float const* b, float const* start,
                 float* c, long long c_row) const {
     static constexpr float zeros[16] = {};

@@ -12,7 +12,7 @@ namespace dsl::native_cpu::TYPENET_MODE {
 class blocked_copy {
  public:
   blocked_copy() = default;
-  /// Reserves room for the copy at `end` of the shared memory and moves `end`, if v needs a copy.
+  /// If v needs a copy, reserves room for it at the offset `end` of the shared memory, and advances `end` past it.
   blocked_copy(workplace const& at, view<float const> const& v, long long& end) {
     if (v.block == at.lanes()) return;
     at_ = end;

@@ -437,8 +437,8 @@ class step_checker {
              memory_.parameter(x.first_parameter, access::read) && memory_.contribute(in);
     return breaks(plan_rule::steps_fit_their_node, s.node);
   }
-  /// Checks the backward step of an input whose gradient is needed. The first input's step also computes the
-  /// parameters' gradients.
+  /// Checks a backward step that computes one input's gradient. The first input's step also computes the parameters'
+  /// gradients, and runs for these even if the input's gradient is not needed.
   [[gnu::cold]] constexpr bool backward_of_input(step const& s, node const& x, operations::row const& row) {
     progress const& d = now_->nodes[s.node];
     if (!is_edge(s, x) || s.edge > 1 || s.activation != d.activation)
