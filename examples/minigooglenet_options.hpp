@@ -151,8 +151,8 @@ inline void declare(CLI::App& app, settings& s) {
                  "weights since then, sampled every 4 steps, is validated and saved; 0: off")
       ->type_name("N");
   app.add_option("--ema", s.ema,
-                 "exponential moving average of the weights: its decay, such as 0.998; starts with the\nfirst step or, "
-                 "with --swa N, after N epochs; 1: a plain mean with --swa N, otherwise off")
+                 "decay of an exponential moving average of the weights, such as 0.998; the average starts\nwith the "
+                 "first step or, with --swa N, after N epochs; 1: a plain mean with --swa N, otherwise off")
       ->type_name("M");
   app.add_option("--bn-momentum", s.bn_momentum,
                  "momentum of batch_norm's running statistics; use 0.9 for runs of few steps")
@@ -198,7 +198,7 @@ inline void declare(CLI::App& app, settings& s) {
                      "shift_flip, as in the tutorials; crop_flip: 4 pixels of padding, then a crop;\n"
                      "crop_flip_cutout: also cuts out a square; none")
           ->type_name("NAME");
-  app.add_option("--crop-border", s.crop_border, "padding of crops: zero, which is the mean image, edge or mirror")
+  app.add_option("--crop-border", s.crop_border, "padding of crops: zero (the mean image), edge or mirror")
       ->type_name("NAME");
   app.add_option("--cutout", s.cutout, "side in pixels of the square that --augment crop_flip_cutout cuts out")
       ->type_name("N");
@@ -237,8 +237,8 @@ inline void declare(CLI::App& app, settings& s) {
       ->type_name("FILE")
       ->group(callbacks);
   app.add_option("--weights", s.weights,
-                 "file for the final weights: PyTorch can load a .safetensors file, the program classify any;\n"
-                 "for classify, FILE.classes beside it has the class names and the mean image")
+                 "file for the final weights; PyTorch can load it if it is .safetensors, classify in any format;\n"
+                 "FILE.classes, written beside it, has the class names and the mean image for classify")
       ->type_name("FILE")
       ->group(callbacks);
   app.add_option("--csv", s.csv, "file for a row of metrics after each epoch")->type_name("FILE")->group(callbacks);

@@ -426,7 +426,7 @@ TEST_CASE("onnx: what can't be a file is a typed error, and leaves the file that
   using huge = network<features<30'000>, dense<30'000>>;
   hollow_engine hollow(huge::view());
   CHECK(refused<onnx_error>(hollow, {}, here / "x") ==
-        "onnx: a file must have less than 2,147,483,648 bytes, the most that protobuf takes; found 3600120000 bytes of "
+        "onnx: a file must have at most 2,147,483,647 bytes, protobuf's limit; found 3600120000 bytes of "
         "weights; save the weights in another format");
   try {
     static_cast<void>(serialize_onnx(hollow));

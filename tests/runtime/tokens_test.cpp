@@ -65,12 +65,12 @@ TEST_CASE("tokens: a vocabulary of characters, and bytes") {
   CHECK(character_vocabulary(letters.characters()).encode(text) == tokens);
   refuses<data_error>([&] { letters.encode("to x"); },
                       "character_vocabulary: each character must be one of its 8; found \"x\" at byte 3; remove it, or "
-                      "make the vocabulary of a text with all characters");
+                      "make the vocabulary from a text that contains it");
   refuses<data_error>([&] { letters.encode("to\xff"); },
                       "character_vocabulary: a text must be UTF-8; found byte 2, which begins no character");
   refuses<data_error>([&] { static_cast<void>(letters.decode(ints{1, 8})); },
-                      "character_vocabulary: tokens must be 0 to 7; found 8 in place 1");
-  refuses<data_error>([&] { static_cast<void>(letters.decode(ints{-1})); }, "found -1 in place 0");
+                      "character_vocabulary: tokens must be 0 to 7; found 8 at position 1");
+  refuses<data_error>([&] { static_cast<void>(letters.decode(ints{-1})); }, "found -1 at position 0");
   refuses<data_error>([] { character_vocabulary(""); }, "the text must have at least one character; found none");
   refuses<data_error>([] { character_vocabulary("a\xc3"); }, "found byte 1, which begins no character");
 

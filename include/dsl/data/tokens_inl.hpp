@@ -99,7 +99,7 @@ TYPENET_INLINE dataset in_memory_token_classes(int length, int vocabulary, std::
   std::int64_t const samples = detail::count_sequences(what, length, tokens.size());
   if (labels.size() != tokens.size())
     detail::throw_error<data_error>({what, ": each token must have a label; found ", tokens.size(), " tokens and ",
-                                     labels.size(), " labels; label a token without a class ", ignored});
+                                     labels.size(), " labels; give tokens without a class the label ", ignored});
   std::size_t none = 0;
   for (std::size_t i = 0; i < labels.size(); ++i) {
     std::int32_t const found = labels[i];

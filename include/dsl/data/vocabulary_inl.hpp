@@ -35,8 +35,8 @@ template <class F>
 /// Throws data_error unless a token is one of `size`.
 [[gnu::cold]] inline void require_token(char const* what, std::int32_t token, std::size_t place, int size) {
   if (token < 0 || token >= size)
-    throw_error<data_error>({what, ": tokens must be 0 to ", size - 1, "; found ", token, " in place ", place,
-                             "; take the vocabulary of which the tokens were made"});
+    throw_error<data_error>({what, ": tokens must be 0 to ", size - 1, "; found ", token, " at position ", place,
+                             "; use the vocabulary that made the tokens"});
 }
 
 }  // namespace dsl::detail::TYPENET_MODE
@@ -66,7 +66,7 @@ TYPENET_INLINE std::vector<std::int32_t> character_vocabulary::encode(std::strin
     if (found == characters_.end() || *found != one)
       detail::throw_error<data_error>({"character_vocabulary: each character must be one of its ", size(), "; found \"",
                                        std::string(one), "\" at byte ", at,
-                                       "; remove it, or make the vocabulary of a text with all characters"});
+                                       "; remove it, or make the vocabulary from a text that contains it"});
     tokens.push_back(static_cast<std::int32_t>(found - characters_.begin()));
   });
   return tokens;

@@ -139,7 +139,7 @@ TYPENET_INLINE checkpoint_reader::checkpoint_reader(graph_view const& g, std::st
                          parameter,
                          std::string_view(otherwise) == start_without
                              ? "; give another file, or start without it"
-                             : "; give another file, or exchange the parts that fit with save_safetensors and "
+                             : "; give another file, or transfer the weights that fit by save_safetensors and "
                                "load_safetensors(trainer, path, {.skip_mismatch = true})"}));
   }
   need_or(head.numbers == expected, "has a different number of weights than its network; ");

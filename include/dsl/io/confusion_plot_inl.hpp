@@ -53,7 +53,7 @@ TYPENET_INLINE std::string gnuplot_script(confusion_matrix const& m, confusion_p
 namespace dsl::TYPENET_MODE {
 
 TYPENET_INLINE void plot(confusion_matrix const& m, std::string const& path, confusion_plot_options const& options) {
-  if (m.samples() == 0) throw option_error("plot: the confusion matrix must have samples; give it to evaluate first");
+  if (m.samples() == 0) throw option_error("plot: the confusion matrix must have samples; pass it to evaluate() first");
   plot_format const format = plot_format_of(path);
   atomic_file file(path, "plot");
   detail::draw_script(detail::gnuplot_script(m, options, format), format, file.descriptor(), path);

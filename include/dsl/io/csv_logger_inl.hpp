@@ -30,7 +30,7 @@ TYPENET_INLINE void csv_logger::on_train_begin(fit_run& run) {
   std::string const header = with_separator(history_csv_columns(run.outputs, run.metrics));
   std::string const first = before.substr(0, before.find('\n'));
   if (first.starts_with("epoch") && first + '\n' != header)
-    throw option_error("csv_logger: " + path_ + " must have the columns of this run to append to it; found others; " +
+    throw option_error("csv_logger: with .append, " + path_ + " must have the columns of this run; found others; " +
                        "give another path, or leave .append out");
 }
 

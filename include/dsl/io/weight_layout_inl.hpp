@@ -50,13 +50,13 @@ TYPENET_INLINE weight_layout::order weight_layout::order_behind(node const& n) c
     case op::conv2d:
       if (n.groups > 1 && !order_of(graph_.input(n)).empty())
         throw option_error(
-            "conv2d: after flatten its groups have different channels in Keras, which flattens in the order height, "
+            "conv2d: after a flatten, its groups have different channels in Keras, which flattens in the order height, "
             "width, channels; these weights cannot be converted");
       return {};
     case op::conv2d_transpose:
       if (!order_of(graph_.input(n)).empty())
         throw option_error(
-            "conv2d_transpose: after flatten its channels are in a different order in Keras, which flattens in the "
+            "conv2d_transpose: after a flatten, its channels are in a different order in Keras, which flattens in the "
             "order height, width, channels; these weights cannot be converted");
       return {};
     case op::flatten: return flattened(n);
@@ -77,14 +77,14 @@ TYPENET_INLINE weight_layout::order weight_layout::order_behind(node const& n) c
     case op::channel_shuffle:
       if (!order_of(graph_.input(n)).empty())
         throw option_error(std::string(detail::word_of(n)) +
-                           ": after flatten its channels are in a different order in Keras, which flattens in the "
+                           ": after a flatten, its channels are in a different order in Keras, which flattens in the "
                            "order height, width, channels; these weights cannot be converted");
       return {};
     case op::multiply: return broadcast_order(n);
     case op::custom:
       if (!order_of(graph_.input(n)).empty() && !(graph_.input_shape(n) == graph_.output_shape(n)))
         throw option_error(
-            "custom: after flatten it changes the shape, and the order in Keras is unknown; these weights cannot be "
+            "custom: it changes the shape after a flatten, and the order in Keras is unknown; these weights cannot be "
             "converted");
       break;
     default: break;  // one number per channel, or one channel

@@ -34,7 +34,8 @@ TYPENET_INLINE towers_engine::towers_engine(tower_factory const& factory, graph_
   if (t.policy.moments == tower_moments::synchronized && (g.size.devices > 1 || o.micro_batches > 1))
     throw option_error("towers: batch_norm can't be synchronized in a network on several devices or in micro-batches");
   if (t.policy.moments == tower_moments::synchronized && o.limit.batch > 0)
-    throw option_error("towers: with a memory_budget, batch_norm can't be synchronized; leave out the policy's synchronized moments");
+    throw option_error(
+        "towers: with a memory_budget, batch_norm can't be synchronized; leave out the policy's synchronized moments");
   if (world_) meet_others();
   engines_ = std::vector<std::unique_ptr<engine>>(static_cast<std::size_t>(towers_));
   on_all([&](int i) {

@@ -19,8 +19,8 @@ TYPENET_INLINE void check_derivative(any_loss const& own, std::span<double const
                                      int outputs, double tolerance) {
   if (!own.own())
     detail::throw_error<option_error>(
-        {"check_derivative: it takes a loss of your own; found one of dsl::loss, whose derivatives typenet's tests "
-         "compare"});
+        {"check_derivative: it takes a loss of your own; found one of dsl::loss, whose derivatives typenet's own "
+         "tests check"});
   if (outputs < 1 || y.empty() || y.size() != t.size() || y.size() % static_cast<std::size_t>(outputs) != 0)
     detail::throw_error<option_error>({"check_derivative: there must be a target for each output, and ", outputs,
                                        " outputs per sample; found ", static_cast<long long>(y.size()), " outputs and ",

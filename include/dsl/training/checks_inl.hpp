@@ -163,7 +163,8 @@ TYPENET_INLINE void require_moments_fit(graph_view const& g, normalization const
     std::string const input = m.input.empty() ? "the first input" : "input \"" + m.input + "\"";
     if (count < 0)
       throw_error<data_error>(
-          {"normalization: the network must have each of its inputs; found ", input, "; use that of the same network"});
+          {"normalization: each input that it names must be one of the network's; the network lacks ", input,
+           "; use the normalization of the same network"});
     for (int k = 0; k < g.size.nodes; ++k)
       if (bool const is_it = m.input.empty() ? k == 0 : is_further_input(g, k) && name_of_input(g, k) == m.input;
           is_it && (m.mean || m.deviation) && vocabulary_of(g, k) > 0)

@@ -61,7 +61,8 @@ class plan_trials {
     } catch (executor_error const& e) {
       fatal_.push_back(tag);
       write();
-      throw executor_error(detail::message({e.what(), ", in ", tag, " of ", what_, "; the next start leaves it out"}));
+      throw executor_error(detail::message(
+          {e.what(), ", in ", tag, " of ", what_, "; start the program again: it will skip this plan"}));
     }
   }
 

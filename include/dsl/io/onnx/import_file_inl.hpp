@@ -25,7 +25,7 @@ namespace dsl::detail::TYPENET_MODE {
 TYPENET_INLINE onnx_file::onnx_file(std::string_view bytes, std::string name, std::string folder)
     : name_(std::move(name)), folder_(std::move(folder)) {
   if (bytes.size() > static_cast<std::size_t>(onnx_most_bytes))
-    fail(onnx_fault::too_large, "must have less than 2,147,483,648 bytes, the most that protobuf takes; found " +
+    fail(onnx_fault::too_large, "must have at most 2,147,483,647 bytes, protobuf's limit; found " +
                                     std::to_string(bytes.size()) + "; put the weights into a file beside it");
   google::protobuf::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()));
   google::protobuf::io::CodedInputStream coded(&stream);

@@ -67,7 +67,7 @@ TYPENET_INLINE imported_network::imported_network(std::string_view bytes, std::s
       if (detail::onnx_is_about(g, i, graph_.why)) n = graph_.layers[static_cast<std::size_t>(i)];
     throw onnx_error(onnx_fault::unsupported, "onnx: " + file_ + ": " +
                                                   net_.layers[static_cast<std::size_t>(n < 0 ? 0 : n)].place +
-                                                  " must keep the rules of the language; found that it breaks rule " +
+                                                  " must be a valid layer; found that it breaks rule " +
                                                   std::to_string(static_cast<int>(graph_.why.broken)));
   }
   for (int n = 0; n < g.size.nodes; ++n) {

@@ -62,9 +62,10 @@ TYPENET_INLINE void require_same_structure(graph_view const& g, imported_network
   graph_view const f = net.view();
   std::vector<int> const ours = onnx_nodes_in_files(g), theirs = onnx_nodes_in_files(f);
   auto const fail = [&](std::string const& what) {
-    throw onnx_error(onnx_fault::other_network, "onnx: " + file + ": " + what +
-                                                    "; give the file of this network, or make its type with "
-                                                    "onnx_to_typenet");
+    throw onnx_error(onnx_fault::other_network,
+                     "onnx: " + file + ": " + what +
+                         "; give a file of this network, or make a network from this file with "
+                         "onnx_to_typenet");
   };
   std::size_t const count = std::min(ours.size(), theirs.size());
   for (std::size_t i = 0; i < count; ++i) {

@@ -18,10 +18,9 @@ namespace dsl::detail::TYPENET_MODE {
 
 TYPENET_INLINE void require_onnx_size(long long bytes, char const* what) {
   if (bytes > onnx_most_bytes)
-    throw onnx_error(
-        onnx_fault::too_large,
-        message({"onnx: a file must have less than 2,147,483,648 bytes, the most that protobuf takes; found ", bytes,
-                 " bytes of ", what, "; save the weights in another format"}));
+    throw onnx_error(onnx_fault::too_large,
+                     message({"onnx: a file must have at most 2,147,483,647 bytes, protobuf's limit; found ", bytes,
+                              " bytes of ", what, "; save the weights in another format"}));
 }
 
 TYPENET_INLINE void write_onnx_weights(engine& e, std::vector<std::string> const& names,

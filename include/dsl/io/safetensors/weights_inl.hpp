@@ -37,20 +37,22 @@ TYPENET_INLINE std::vector<std::string> weight_reader::names_in_file(std::vector
       if (weights_part const& p = options_.parts[i]; names[k].starts_with(p.network)) {
         all[k] = p.file + names[k].substr(p.network.size());
         if (all[k].empty())
-          throw option_error("safetensors: .parts must leave each weight a name in the file; found none for " +
-                             shown(names[k]) + "; give the part's .file");
+          throw option_error(
+              "safetensors: .parts must not make the name of a weight in the file empty; it is empty for " +
+              shown(names[k]) + "; give the part's .file");
         used[i] = true;
       }
   for (std::size_t i = 0; i < used.size(); ++i)
     if (!used[i])
-      throw option_error("safetensors: each of .parts must have weights of the network of its own; found none for " +
-                         shown(options_.parts[i].network) + " among " + shown(names.front()) + " to " +
-                         shown(names.back()) + "; give the beginning of names as weight_names() returns them");
+      throw option_error(
+          "safetensors: each of .parts must match a weight that no earlier part matches; found none for " +
+          shown(options_.parts[i].network) + " among " + shown(names.front()) + " to " + shown(names.back()) +
+          "; set .network to the beginning of names that weight_names() returns");
   std::vector<std::string> sorted = all;
   std::sort(sorted.begin(), sorted.end());
   for (std::size_t i = 1; i < sorted.size(); ++i)
     if (!sorted[i].empty() && sorted[i] == sorted[i - 1])
-      throw option_error("safetensors: .parts must give each weight another name in the file; found " +
+      throw option_error("safetensors: .parts must give each weight a different name in the file; found " +
                          shown(sorted[i]) + " twice; change one of the parts");
   return all;
 }
