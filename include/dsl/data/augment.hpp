@@ -18,8 +18,8 @@ inline constexpr int largest_augmentation = 1 << 20;  // pixels; sums of such nu
 
 namespace dsl::TYPENET_MODE {
 
-/// An augmentation in plain numbers, from which a GPU kernel draws the same transforms as draw() does: at most one
-/// operation that moves an image, then one more flip, then one hole. The default does nothing.
+/// Describes an augmentation in plain numbers, from which a GPU kernel draws the same transforms as draw() does: at
+/// most one operation that moves an image, then at most one more flip, then at most one hole. The default does nothing.
 struct augmentation_numbers {
   bool shifts = false;  // shift_and_flip: shifts by fractions of the image, and may flip it
   bool shift_flips = false;
@@ -36,37 +36,41 @@ struct augmentation_numbers {
   friend bool operator==(augmentation_numbers const&, augmentation_numbers const&) = default;
 };
 
-/// Shifts and flips like Keras's ImageDataGenerator(width_shift_range, height_shift_range, horizontal_flip,
-/// fill_mode="nearest"). Shifts are fractions of the image: height 0.1 with 32 rows draws dy uniformly from [-3.2,
-/// 3.2) pixels. `nearest` is the interpolation of Keras 2.0.9, `bilinear` that of 2.1.4 and later.
+/// Shifts and flips images like Keras's ImageDataGenerator(width_shift_range, height_shift_range, horizontal_flip,
+/// fill_mode="nearest"). Shifts are fractions of the image's size: with height 0.1 and an image of 32 rows, dy is drawn
+/// uniformly from [-3.2, 3.2) pixels. `nearest` interpolates as Keras 2.0.9 does, `bilinear` as Keras 2.1.4 and later
+/// do.
 struct shift_and_flip {
   double width = 0.1;
   double height = 0.1;
   bool horizontal_flip = true;
   dsl::interpolation interpolation = dsl::interpolation::nearest;
 
-  /// Draws one Philox block: key = seed, counter = (epoch, augment, sample); words: dy, dx, flip. Each shift is the
-  /// float product of a factor with an exact number in [-1, 1), so a GPU that draws by itself gets the same bits.
+  /// Draws a transform from one Philox block with key = seed and counter = (epoch, augment, sample), whose words give
+  /// dy, dx and flip. Each shift is the float product of a factor with an exact number in [-1, 1), so a GPU that draws
+  /// the transform itself gets the same bits.
   transform draw(std::uint64_t seed, int epoch, std::int64_t sample, dsl::shape const& picture) const;
-  /// Adds itself to the augmentation that `all` describes; returns false if they cannot be combined.
+  /// Adds this policy to the augmentation that `all` describes. Returns false if the two cannot be combined.
   [[gnu::cold]] bool describe(augmentation_numbers& all) const;
   /// Throws option_error for invalid options. `augmentation` calls check() of every policy that has one.
   [[gnu::cold]] void check() const;
   friend bool operator==(shift_and_flip const&, shift_and_flip const&) = default;
 };
 
-/// Satisfied by a class with draw(), which several threads may call at once, and which depends only on its arguments.
+/// Satisfied by a class with a function draw() that several threads may call at once and whose result depends only on
+/// its arguments.
 template <class T>
 concept augmentation_policy = requires(T const& policy, dsl::shape const& picture) {
   { policy.draw(std::uint64_t{}, int{}, std::int64_t{}, picture) } -> std::same_as<transform>;
 };
-/// Whether T declares describe() itself: an inherited one knows nothing of T's draw().
+/// Whether T itself declares describe(). An inherited describe() is not used, because it does not know T's draw().
 template <class T>
 concept describes_itself = std::same_as<decltype(&T::describe), bool (T::*)(augmentation_numbers&) const> ||
                            std::same_as<decltype(&T::describe), bool (T::*)(augmentation_numbers&) const noexcept>;
 
-/// Holds any policy that has a draw() like shift_and_flip's, or none: `augmentation{}`. Copies share the policy. One
-/// that also has shift_and_flip's describe() can be drawn on a device; others are drawn by the loader's threads.
+/// Holds any policy with a draw() like that of shift_and_flip, or no policy: `augmentation{}`. Copies share the policy.
+/// If the policy also has a describe() like that of shift_and_flip, a device can draw its transforms; otherwise the
+/// loader's threads draw them.
 class augmentation {
  public:
   augmentation() = default;
@@ -77,10 +81,10 @@ class augmentation {
 
   /// Whether there is a policy.
   explicit operator bool() const { return policy_ != nullptr; }
-  /// Returns the policy's transform of a sample in an epoch.
+  /// Returns the transform that the policy draws for a sample in an epoch.
   transform draw(std::uint64_t seed, int epoch, std::int64_t sample, dsl::shape const& picture) const;
-  /// Describes the policy as plain numbers; returns false if it has no such description. Two augmentations with the
-  /// same numbers draw the same transforms.
+  /// Describes the policy in plain numbers; returns false if the policy cannot be described in this way. Two
+  /// augmentations with the same numbers draw the same transforms.
   [[gnu::cold]] bool describe(augmentation_numbers& numbers) const;
 
  private:

@@ -13,7 +13,8 @@ namespace dsl::detail::TYPENET_MODE {
 
 // Templates, as in dataset.hpp, so that they are instantiated only where CIFAR-10 is read.
 
-/// Returns advice to remove a file and run the script: it downloads nothing while all files have the right sizes.
+/// Returns advice to remove a file and run the script again. The file must be removed because the script downloads
+/// nothing while all files have the right sizes.
 std::string fetch_again(std::string const& path);
 
 }  // namespace dsl::detail::TYPENET_MODE
@@ -29,12 +30,13 @@ struct cifar10 {
   dataset train;
   dataset test;  // has the *training* set's mean, as in the recipe
 
-  /// Returns the directory of the files: `directory` if given, otherwise $TYPENET_DATA, otherwise
-  /// $XDG_CACHE_HOME/typenet (~/.cache/typenet); in each case that directory or its cifar-10-batches-bin. Empty if
-  /// there is none. It need contain only one of the files; load() then names those that are missing.
+  /// Returns the directory of the files. This is `directory` if given, otherwise $TYPENET_DATA, otherwise
+  /// $XDG_CACHE_HOME/typenet (~/.cache/typenet), or in each case its subdirectory cifar-10-batches-bin. Returns an
+  /// empty string if there is no such directory. One of the files in it is enough; load() then names the missing ones.
   static std::string find(std::string const& directory = {});
 
-  /// Maps the six files, in 0.05 s from the page cache, since labels and mean read every page. Throws data_error.
+  /// Maps the six files into memory. This takes 0.05 s if they are in the page cache, since checking labels and
+  /// computing the mean read every page. Throws data_error.
   static cifar10 load(std::string const& directory = {});
 
  private:

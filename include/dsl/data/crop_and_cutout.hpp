@@ -12,10 +12,10 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Returns one Philox block for each (seed, epoch, sample) and purpose.
+/// Returns the Philox block for a purpose and (seed, epoch, sample).
 philox_block augmentation_words(purpose what, std::uint64_t seed, int epoch, std::int64_t sample);
-/// Returns one of 0 .. n-1 from one word. Probabilities are equal up to n in 2^32; it has no loop, so that a GPU can do
-/// the same.
+/// Maps one random word to one of 0 .. n-1. The probabilities differ by at most n in 2^32. There is no loop, so that a
+/// GPU can do the same.
 constexpr int scaled(std::uint32_t word, int n) {
   return static_cast<int>((std::uint64_t{word} * static_cast<std::uint32_t>(n)) >> 32);
 }
@@ -24,10 +24,11 @@ constexpr int scaled(std::uint32_t word, int n) {
 
 namespace dsl::TYPENET_MODE {
 
-/// Pads an image on every side by `padding` pixels and crops it to its original size at a random position: dy and dx
-/// are uniform in -padding .. padding. The padding is zero and thus, since the mean is subtracted, the colour of the
-/// mean image: He et al. 2015, section 4.2 ("4 pixels are padded on each side"). With random_flip this is the usual
-/// recipe for CIFAR-10. Philox: key = seed, counter = (epoch, random_crop, sample); words: dy, dx.
+/// Pads an image on every side by `padding` pixels and crops the padded image to the original size at a random
+/// position: dy and dx are uniform in -padding .. padding. The padding is zero, which is the colour of the mean image,
+/// since the mean has been subtracted: He et al. 2015, section 4.2 ("4 pixels are padded on each side"). Together with
+/// random_flip, random_crop is the usual recipe for CIFAR-10. Philox: key = seed, counter = (epoch, random_crop,
+/// sample); words: dy, dx.
 struct random_crop {
   int padding = 4;
   dsl::outside outside = dsl::outside::zero;
@@ -37,7 +38,7 @@ struct random_crop {
   [[gnu::cold]] void check() const;
 };
 
-/// Flips an image horizontally. Philox: counter = (epoch, random_flip, sample); word 0.
+/// Flips an image horizontally with the given probability. Philox: counter = (epoch, random_flip, sample); word 0.
 struct random_flip {
   double probability = 0.5;
 
@@ -48,9 +49,9 @@ struct random_flip {
 
 /// Zeroes a square of `size` pixels a side (DeVries and Taylor 2017). Its centre may be any pixel, so part of the
 /// square may lie outside the image: rows centre - size/2 .. centre - size/2 + size-1. The paper's size for CIFAR-10 is
-/// 16. Philox: counter = (epoch, cutout, sample); words: the centre's row, its column. `epochs` limits it to the first
-/// epochs of a run: the last epochs, at low learning rates, then see whole images like those of a test, and
-/// batch_norm's statistics adapt to them.
+/// 16. Philox: counter = (epoch, cutout, sample); words: the centre's row, its column. `epochs` limits cutout to the
+/// first epochs of a run: the last epochs, which have low learning rates, then see whole images, as a test does, and
+/// batch_norm's statistics adapt to whole images.
 struct cutout {
   int size = 16;
   int epochs = 0;  // 0: all epochs
@@ -65,7 +66,8 @@ struct cutout {
 namespace dsl::detail::TYPENET_MODE {
 
 [[gnu::cold, noreturn]] void refuse_order(char const* does, char const* has);
-/// Combines two transforms into one that applies `before` and then `next`: a transform shifts, then flips, then cuts.
+/// Combines two transforms into one that applies `before` and then `next`. Every transform
+/// shifts, then flips, then cuts.
 transform then(transform const& before, transform const& next);
 
 template <class Policy>

@@ -10,7 +10,7 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Returns the numbers of all columns except those in `left_out`, row by row.
+/// Returns the numbers in all columns except the columns named in `left_out`, row by row.
 [[gnu::cold]] std::vector<float> numbers_without(csv_table const& table, std::vector<std::string> const& left_out,
                                                  int& columns);
 
@@ -18,14 +18,14 @@ namespace dsl::detail::TYPENET_MODE {
 
 namespace dsl::TYPENET_MODE {
 
-/// Reads a table whose columns `targets` are the values to be learnt from all other columns, which become a sample's
-/// numbers in the file's order. Throws data_error, naming line and column, for a missing file, a line with more or
-/// fewer fields than the first, and a field that is not a finite number.
+/// Reads a table in which the columns `targets` are the values to be learnt from all other columns. The other columns
+/// become the numbers of a sample, in the file's order. Throws data_error, which names the line and the column, for a
+/// missing file, a line with more or fewer fields than the first line, and a field that is not a finite number.
 ///   dsl::dataset const houses = dsl::read_csv_values("houses.csv", {"price"}, {.ignore = {"id"}});
 dataset read_csv_values(std::string const& path, std::vector<std::string> const& targets, csv_options const& o = {});
 
-/// Reads a table whose column `target` has each sample's class, as a name. The classes are `class_names` or, if none
-/// are given, all names that occur, in alphabetical order; for a test set pass the training set's,
+/// Reads a table in which the column `target` has the name of each sample's class. The classes are `class_names` or, if
+/// no names are given, all names that occur, in alphabetical order. For a test set, pass the names of the training set:
 /// train.storage->class_names. Throws data_error as read_csv_values does, and for a class that is not among
 /// class_names.
 ///   dsl::dataset const flowers = dsl::read_csv_classes("iris.csv", "species");

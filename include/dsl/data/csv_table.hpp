@@ -12,13 +12,14 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// Options for reading a table from a file. Fields may be in double quotes, with a quote inside written twice, as in
-/// RFC 4180; lines end with \n or \r\n.
+/// Options for reading a table from a CSV file. Fields may be in double quotes, and a quote inside such a field is
+/// written twice, as in RFC 4180; lines end with \n or \r\n.
 struct csv_options {
   char separator = ',';
   bool header = true;                 // the first line has the columns' names; otherwise these are "0", "1", ...
   std::vector<std::string> ignore{};  // columns to leave out
-  /// Shuffles the rows, for a sorted file of which a part will be used for testing; 0: the file's order.
+  /// The seed for shuffling the rows, which is needed if the file is sorted and part of it will be used for testing;
+  /// with 0 the rows stay in the file's order.
   std::uint64_t shuffle_seed = 0;
 };
 
@@ -26,7 +27,7 @@ struct csv_options {
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// The fields of a file, line by line. Every line has as many as the first.
+/// Holds the fields of a file, line by line. Every line has as many fields as the first line.
 class csv_table {
  public:
   csv_table(csv_table const&) = delete;
@@ -36,10 +37,10 @@ class csv_table {
   std::size_t rows() const { return lines_.size(); }
   std::vector<std::string> const& names() const { return names_; }
   std::string_view field(std::size_t row, std::size_t column) const;
-  /// Returns the line of the file in which a row begins, from 1.
+  /// Returns the number, counted from 1, of the line in the file where a row begins.
   std::int64_t line(std::size_t row) const { return lines_[static_cast<std::size_t>(rows_[row])]; }
 
-  /// Returns the column of that name; throws data_error if there is none, or several.
+  /// Returns the number of the column with that name. Throws data_error if no column or several columns have the name.
   [[gnu::cold]] std::size_t column(std::string const& name) const;
   [[gnu::cold]] float number(std::size_t row, std::size_t column) const;
 
@@ -49,8 +50,8 @@ class csv_table {
 
   [[gnu::cold]] void find_rows(csv_options const& o);
 
-  /// Appends the fields of a line, without quotes, as views of the file's text. Returns false at the end; skips empty
-  /// lines.
+  /// Appends the fields of the next line that is not empty, without their quotes, as views of the file's text. Returns
+  /// false at the end of the file.
   [[gnu::cold]] bool next_line();
 
   std::string path_;

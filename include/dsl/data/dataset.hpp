@@ -17,15 +17,17 @@ class sample_source;  // <dsl/data/sample_source.hpp>
 /// The type in which samples are stored.
 enum class element : unsigned char { byte, real };  // std::uint8_t, float
 
-/// A run of samples in memory: `count` samples, channel-major, one every `stride` bytes; `first` points to bytes or to
-/// floats. A CIFAR-10 file is {file + 1, 3073, 10000}: each record is one label byte and 3x32x32 pixels.
+/// A run of `count` samples in memory, which begin `stride` bytes apart and are channel-major. `first` points to the
+/// first sample, which consists of bytes or floats. A CIFAR-10 file is {file + 1, 3073, 10000}: each record is one
+/// label byte and 3x32x32 pixels.
 struct picture_segment {
   std::uint8_t const* first = nullptr;
   std::int64_t stride = 0;
   std::int64_t count = 0;
 };
 
-/// The data that all views of a data set share: the segments, every label or value, and the owners of the memory.
+/// The data that all views of a data set share: the memory segments, all labels or target values, and the owners of the
+/// memory.
 struct dataset_storage {
   std::vector<picture_segment> segments{};
   std::vector<std::int32_t> labels{};  // one per sample, or one per pixel; empty if there are values
@@ -36,7 +38,8 @@ struct dataset_storage {
   std::shared_ptr<sample_source const> source{};  // makes the samples; null: they are in the segments
 };
 
-/// Another input of each sample, for a network with named_input<...>: floats, channel-major, one sample after another.
+/// A further input of each sample, for a network with named_input<...>. Its numbers are floats, channel-major, one
+/// sample after another.
 struct further_input {
   std::string name;
   dsl::shape sample;
@@ -46,35 +49,37 @@ struct further_input {
   std::shared_ptr<void const> owner{};
 };
 
-/// Samples of one shape, bytes or floats, channel-major (NCHW), each with a class, a class per pixel, or target values.
-/// Copies and views take about 100 bytes and share the memory.
+/// Samples of one shape. They are bytes or floats, channel-major (NCHW), and each has a class, a class per pixel, or
+/// target values. Copies and views of a data set take about 100 bytes and share the samples' memory.
 struct dataset {
   dsl::shape sample;
   std::int64_t size = 0;
   int classes = 0;  // 0 if samples have values
-  /// Subtracted from every sample: the mean of the *training* set, sample.size() floats; null: nothing is subtracted.
+  /// The mean of the *training* set, sample.size() floats, which is subtracted from every sample; null: nothing is
+  /// subtracted.
   std::shared_ptr<std::vector<float> const> mean;
   std::shared_ptr<dataset_storage const> storage;
   std::int64_t begin = 0;  // sample 0 of this view is sample `begin` of the storage
-  /// The divisor of each number after that: the training set's standard deviation, sample.size() floats; null: none.
+  /// The standard deviation of the training set, sample.size() floats, by which each number is divided after the
+  /// subtraction; null: nothing is divided.
   std::shared_ptr<std::vector<float> const> deviation{};
   int values = 0;              // target values per sample: as many as the network's outputs
   bool pixel_classes = false;  // labels are (samples, height, width): a class per pixel, or -1 for none
 
   std::shared_ptr<std::vector<further_input> const> further{};  // null if samples have one input
 
-  /// The factor of each sample's loss, starting with sample weights_begin of the storage; null: all are 1.
+  /// The factor of each sample's loss; the first one belongs to sample weights_begin of the storage; null: all are 1.
   std::shared_ptr<std::vector<float> const> weights{};
   std::int64_t weights_begin = 0;
 
-  /// Whether samples have a class, or a class per pixel, rather than values.
+  /// Whether samples have a class, or a class per pixel, rather than target values.
   bool has_classes() const { return classes > 0; }
-  /// Returns the number of labels per sample: 1, or the number of pixels.
+  /// Returns the number of labels per sample: 1, or the number of pixels if there is a class per pixel.
   std::int64_t labels_each() const { return pixel_classes ? sample.area() : 1; }
   /// Whether samples are stored as bytes rather than as floats.
   bool has_bytes() const { return storage && storage->elements == element::byte; }
 
-  /// Returns sample i's C*H*W floats, 0 <= i < size. The data set must have floats in memory.
+  /// Returns the C*H*W floats of sample i, 0 <= i < size. The data set must be in memory and consist of floats.
   float const* reals(std::int64_t i) const { return reinterpret_cast<float const*>(pixels(i)); }
   /// Returns the targets of sample i: `values` floats, in the order of the network's outputs.
   float const* wanted(std::int64_t i) const { return storage->values.data() + (begin + i) * values; }
@@ -87,14 +92,15 @@ struct dataset {
     dsl::further_input const& f = (*further)[static_cast<std::size_t>(input)];
     return f.numbers + (begin + i - f.begin) * f.sample.size();
   }
-  /// Returns the address of sample i, 0 <= i < size: of its C*H*W bytes, or of floats as in reals().
+  /// Returns the address of sample i, 0 <= i < size. There are C*H*W bytes, or as many floats, as in reals().
   std::uint8_t const* pixels(std::int64_t i) const;
   /// Returns the class of sample i of a data set without pixel_classes.
   int label(std::int64_t i) const { return storage->labels[static_cast<std::size_t>(begin + i)]; }
   /// Returns the address of sample i's label, or of its height x width labels.
   std::int32_t const* labels(std::int64_t i) const { return storage->labels.data() + (begin + i) * labels_each(); }
 
-  /// Returns a class's name: "frog" for label 6 of CIFAR-10, or "6" if the data set has no names.
+  /// Returns the name of a class: "frog" for label 6 of CIFAR-10. If the data set has no names, returns the number as
+  /// text, "6".
   std::string class_name(int label) const;
 
   /// Returns samples first .. first+count-1 as a data set with the same mean and deviation.
@@ -110,23 +116,24 @@ struct dataset {
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Throws data_error unless every label is 0 to classes - 1.
+/// Throws data_error unless every label is from 0 to classes - 1.
 void require_labels(std::vector<std::int32_t> const& labels, int classes);
 
 }  // namespace dsl::detail::TYPENET_MODE
 
 namespace dsl::TYPENET_MODE {
 
-/// Checks and wraps storage: every label must be in [0, classes), and there must be as many images as labels.
+/// Checks storage and makes a data set of it: every label must be in [0, classes), and there must be as many images as
+/// labels.
 dataset make_dataset(dsl::shape sample, int classes, dataset_storage storage);
 
-/// Makes a data set that owns its pixels: labels.size() images of `sample`, one after another.
+/// Makes a data set that owns its pixels: labels.size() images of the shape `sample`, one after another.
 /// in_memory_dataset({1, 2, 2}, 2, {0,0,0,0, 255,255,255,255}, {0, 1})
 dataset in_memory_dataset(dsl::shape sample, int classes, std::vector<std::uint8_t> pixels,
                           std::vector<std::int32_t> labels, std::vector<std::string> class_names = {});
 
-/// Returns the per-pixel mean of a data set of bytes, C*H*W floats. Sums are exact integers, so the order of the
-/// images does not matter.
+/// Returns the per-pixel mean of a data set of bytes, C*H*W floats. The sums are exact integers, so the mean does not
+/// depend on the order of the images.
 std::shared_ptr<std::vector<float> const> mean_picture(dataset const& data);
 
 }  // namespace dsl::TYPENET_MODE

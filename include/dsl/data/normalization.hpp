@@ -10,31 +10,32 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// The mean and the deviation of each number of an input; null for none. `input` is "" for a network's first input.
+/// The mean and the standard deviation of each number of an input. A null pointer means that the input has none.
+/// `input` is "" for a network's first input.
 struct input_moments {
   std::string input;
   std::shared_ptr<std::vector<float> const> mean{}, deviation{};
 };
 
-/// The normalisation of a network's inputs, (number - mean) / deviation, with the moments of the data that its weights
-/// were trained on. Inputs that are not normalised are not listed.
+/// The normalisation of a network's inputs, (number - mean) / deviation. The means and deviations are those of the data
+/// that the weights were trained on. Inputs that are not normalised are not listed.
 struct normalization {
   std::vector<input_moments> inputs{};
 
   /// Whether no input is normalised.
   bool empty() const { return inputs.empty(); }
-  /// Returns the moments of an input; null if it is not normalised.
+  /// Returns the mean and deviation of an input, or null if the input is not normalised.
   input_moments const* find(std::string const& input) const;
 };
 
-/// Whether two normalisations have equal numbers, even if they do not share them in memory.
+/// Whether two normalisations have equal numbers. These need not be the same objects in memory.
 bool operator==(normalization const& a, normalization const& b);
 
 /// Returns the normalisation of a data set, including its further inputs.
 normalization normalization_of(dataset const& data);
 
-/// Returns the data set with another normalisation in place of its own. Throws data_error if the data set lacks an
-/// input, or if the number of values of an input differs:
+/// Returns the data set with the normalisation `n` in place of its own. Throws data_error if the data set lacks an
+/// input that `n` names, or if such an input has another number of values:
 ///   dsl::dataset const rows = dsl::normalize_as(dsl::read_csv_values("new.csv", {"price"}), trainer.normalization());
 dataset normalize_as(dataset data, normalization const& n);
 
@@ -42,8 +43,8 @@ dataset normalize_as(dataset data, normalization const& n);
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Returns the first difference of two normalisations for a message about the one that was found:
-/// "the mean 0.5 instead of 0.25 for number 3 of the first input".
+/// Returns the first difference between two normalisations, for a message that says what was found instead of what was
+/// wanted: "the mean 0.5 instead of 0.25 for number 3 of the first input".
 std::string difference(normalization const& found, normalization const& wanted);
 
 }  // namespace dsl::detail::TYPENET_MODE

@@ -25,7 +25,7 @@ TYPENET_INLINE std::string name_for_message(std::string const& input) {
   return input.empty() ? "the first input" : "input \"" + input + "\"";
 }
 
-/// Describes the first difference of one kind of moments.
+/// Describes the first difference between two arrays of means, or between two arrays of deviations; `kind` says which.
 TYPENET_INLINE std::string difference(char const* kind, numbers_of_input const& found, numbers_of_input const& wanted,
                                       std::string const& input) {
   std::string const of = " of " + name_for_message(input);
@@ -52,7 +52,7 @@ TYPENET_INLINE std::string difference(normalization const& found, normalization 
   return {};
 }
 
-/// Throws data_error unless the moments of an input have `count` numbers.
+/// Throws data_error unless the mean and the deviation of an input have `count` numbers each.
 TYPENET_INLINE void require_moments(input_moments const& m, long long count) {
   for (numbers_of_input const& numbers : {m.mean, m.deviation})
     if (numbers && static_cast<long long>(numbers->size()) != count)

@@ -6,26 +6,26 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Sets the mean and the standard deviation (of the population) of each number over all samples; with `by_channel`
-/// those of each channel, repeated for all its pixels. Constant numbers get the deviation 1. Sums are in double, in the
-/// samples' order.
+/// Sets the data set's mean and (population) standard deviation, for each number of a sample. With `by_channel` they
+/// are computed for each channel and repeated for all pixels of the channel. A number that is the same in all samples
+/// gets the deviation 1. Sums are computed in double, in the order of the samples.
 void find_moments(dataset& data, bool by_channel);
-/// Gives a data set the mean and deviation of another one, also for each further input that both have. Throws
-/// data_error if such an input has another shape.
+/// Gives a data set the mean and the deviation of another data set, also for each further input that both have. Throws
+/// data_error if the shape of an input differs.
 void take_moments(dataset& data, dataset const& from);
 
 }  // namespace dsl::detail::TYPENET_MODE
 
 namespace dsl::TYPENET_MODE {
 
-/// Normalises each number of a sample, and of further inputs, to (number - mean) / deviation, with the training set's
-/// mean and deviation also for the other sets: normalize(train, validation, test);
+/// Normalises each number of a sample, and of further inputs, to (number - mean) / deviation. The mean and the
+/// deviation of the training set are used for all given data sets: normalize(train, validation, test);
 template <class... Others>
 void normalize(dataset& train, Others&... others) {
   detail::find_moments(train, false);
   (detail::take_moments(others, train), ...);
 }
-/// Normalises with one mean and one deviation per channel, as is usual for images.
+/// Normalises as above, but with one mean and one deviation per channel, as is usual for images.
 template <class... Others>
 void normalize_channels(dataset& train, Others&... others) {
   detail::find_moments(train, true);

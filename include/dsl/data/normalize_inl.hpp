@@ -21,7 +21,7 @@ namespace dsl::detail::TYPENET_MODE {
 using moments_of_numbers =
     std::pair<std::shared_ptr<std::vector<float> const>, std::shared_ptr<std::vector<float> const>>;
 
-/// Computes the moments of numbers of which at(i, p) returns number p of sample i.
+/// Computes the mean and the deviation of numbers; at(i, p) returns number p of sample i.
 template <class At>
 moments_of_numbers moments_of(std::int64_t samples, dsl::shape const& sample, bool by_channel, At at) {
   auto const numbers = static_cast<std::size_t>(sample.size());

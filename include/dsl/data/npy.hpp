@@ -15,16 +15,17 @@ namespace dsl::TYPENET_MODE {
 // bytes stay bytes, other integers and float64 become floats, and float32 is used in place, mapped if the file is
 // large. All functions throw a data_error that names the file, what it must contain and what was found.
 
-/// Reads samples and their classes, (samples) or (samples, 1) integers of at least 0. The number of classes is that of
-/// the names, or, without names, one more than the largest label.
+/// Reads samples and their classes. The classes are (samples) or (samples, 1) integers of at least 0. There are as many
+/// classes as names or, if no names are given, one more than the largest label.
 ///   dsl::dataset const digits = dsl::read_npy_classes("images.npy", "labels.npy");
 dataset read_npy_classes(std::string const& samples, std::string const& labels,
                          std::vector<std::string> class_names = {});
 
-/// Reads samples and their target values: (samples), (samples, values), or more dimensions.
+/// Reads samples and their target values. The values are (samples), (samples, values), or have more dimensions.
 dataset read_npy_values(std::string const& samples, std::string const& values);
 
-/// Reads images and one class per pixel, (samples, height, width) integers, as in_memory_pixel_classes takes them.
+/// Reads images and one class per pixel. The classes are (samples, height, width) integers, as for
+/// in_memory_pixel_classes.
 dataset read_npy_pixel_classes(std::string const& pictures, std::string const& labels, int classes, int ignored = -1,
                                std::vector<std::string> class_names = {});
 

@@ -16,9 +16,9 @@ namespace dsl::detail::TYPENET_MODE {
 /// The type of a NumPy file's numbers, which are little-endian: floats, signed integers, and unsigned integers.
 enum class npy_kind : unsigned char { real, whole, natural };
 
-/// An array in a file of NumPy's format 1.0 to 3.0, as numpy.save writes it. Nothing in the file is trusted: its header
-/// must describe exactly as many numbers as the file contains, before any memory is allocated. Throws a data_error that
-/// names the file and what is wrong.
+/// An array in a file that numpy.save has written (NumPy's format 1.0 to 3.0). Nothing in the file is trusted: before
+/// any memory is allocated, the header must describe exactly as many numbers as the file contains. Throws a data_error
+/// that names the file and what is wrong.
 class npy_array {
  public:
   [[gnu::cold]] explicit npy_array(std::string const& path);
@@ -30,10 +30,11 @@ class npy_array {
   std::uint8_t const* bytes() const { return file_->data() + begin_; }
   std::shared_ptr<void const> owner() const { return file_; }
 
-  /// Returns the numbers as floats: in the file's memory if they are floats there, otherwise as a copy in `copy`.
+  /// Returns the numbers as floats. If the file contains floats, these are in the file's memory; otherwise they are
+  /// converted into `copy`.
   [[gnu::cold]] std::span<float const> floats(std::shared_ptr<std::vector<float>>& copy) const;
-  /// Returns integers as class numbers. Throws data_error, with the position, for a number that does not fit in a
-  /// std::int32_t.
+  /// Returns integers as class numbers. Throws data_error for a number that does not fit in a std::int32_t; the message
+  /// has its position.
   [[gnu::cold]] std::vector<std::int32_t> labels() const;
   [[gnu::cold, noreturn]] void refuse(std::string const& what) const;
 

@@ -19,8 +19,8 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Reads the dictionary of a header, such as {'descr': '<f4', 'fortran_order': False, 'shape': (60, 3), }. `good`
-/// becomes false at the first missing part.
+/// Reads the dictionary of a header, such as {'descr': '<f4', 'fortran_order': False, 'shape': (60, 3), }. If a part is
+/// missing, `good` becomes false.
 class npy_header {
  public:
   explicit npy_header(std::string_view text) : rest_(text) {}

@@ -19,7 +19,7 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// "60x3x8"
+/// Returns the shape of an array for messages: "60x3x8".
 [[gnu::cold]] inline std::string npy_dims(npy_array const& a) {
   std::string all;
   for (std::int64_t const d : a.dims()) all += (all.empty() ? "" : "x") + std::to_string(d);
@@ -48,7 +48,7 @@ namespace dsl::detail::TYPENET_MODE {
         message({"have ", what, " for each of the ", samples.dims()[0], " samples; found ", npy_dims(targets)}));
 }
 
-/// Adds the samples to a data set that already has its targets: as bytes, as in the file, or as floats.
+/// Adds samples to a data set that already has its targets. Bytes in the file stay bytes; other numbers become floats.
 [[gnu::cold]] inline dataset npy_dataset(npy_array const& samples, dataset data) {
   dsl::shape const sample = npy_sample(samples);
   auto storage = std::make_shared<dataset_storage>(*data.storage);

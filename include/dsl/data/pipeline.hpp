@@ -16,8 +16,8 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// How a batch_loader makes batches from a data set, and with how many threads. Equal (seed, epoch) give the same bits,
-/// whatever prefetch and threads are.
+/// The settings of a batch_loader: how it makes batches of a data set, and with how many threads. For an equal seed and
+/// epoch the bits are the same, whatever the prefetch depth and the number of threads.
 struct pipeline_options {
   int batch_size = 64;
   std::uint64_t seed = 0;
@@ -26,7 +26,8 @@ struct pipeline_options {
   augmentation augment{};
   int prefetch = 2;  // batches prepared while a step runs; 0: each is made on request, without threads
   int threads = 1;   // that prepare batches; one thread makes a batch
-  /// Takes only images [part_first, part_first + part_size) of each batch, if other processes take the rest; -1: all.
+  /// The part of each batch that is taken if other processes take the rest: samples [part_first, part_first +
+  /// part_size). If part_size is -1, all samples are taken.
   int part_first = 0;
   int part_size = -1;
   bool cache = false;  // keeps the normalised floats after the first pass: 4 bytes per number, 586 MiB for CIFAR-10
@@ -34,26 +35,27 @@ struct pipeline_options {
   std::vector<float> class_weights{};  // factors of the losses of each class; empty: all are 1
 };
 
-/// A batch, valid until the next call of next() or start(). Samples are NCHW, augmented, normalised.
+/// A batch. Its samples are NCHW, augmented and normalised. It is valid until the next call of next() or start().
 struct batch {
   float const* images = nullptr;          // size x sample.size()
   std::int32_t const* labels = nullptr;   // size x labels_each() of the data set; null if it has no classes
   std::int64_t const* samples = nullptr;  // size: indices in the data set
   int size = 0;
   std::int64_t first = 0;  // the first sample's position within the epoch
-  /// Target values, size x pipeline_options::values. A class is 1 at its number and 0 elsewhere; with a single value it
-  /// is the class's number, 0 or 1.
+  /// The target values, size x pipeline_options::values. If the samples have classes, the value at the number of the
+  /// class is 1 and the others are 0; if there is only one value, it is the class number, 0 or 1.
   float const* values = nullptr;
-  /// The number of pixels with a class in the whole batch, including other processes' parts, if the data have a class
-  /// per pixel; otherwise -1.
+  /// If the data have a class per pixel, the number of pixels with a class in the whole batch, including the parts of
+  /// other processes; otherwise -1.
   std::int64_t labelled = -1;
-  /// The weight of each label, or of each sample with values: the sample's times its class's; null if all are 1.
+  /// The weight of each label, or of each sample with target values. It is the sample's weight times the weight of its
+  /// class; null if all are 1.
   float const* weights = nullptr;
   float const* const* further = nullptr;  // per further input of the data set: size x its numbers, normalised
 };
 
-/// Sets `order` to a permutation of 0 .. order.size()-1 that depends only on (seed, epoch) (Fisher-Yates). `order` is a
-/// std::vector<std::int64_t>, or anything with size() and [].
+/// Sets `order` to a permutation of 0 .. order.size()-1, by the Fisher-Yates method. It depends only on the seed and
+/// the epoch. `order` is a std::vector<std::int64_t>, or anything with size() and [].
 template <class Numbers>
 void epoch_order(std::uint64_t seed, int epoch, Numbers& order) {
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
@@ -62,12 +64,13 @@ void epoch_order(std::uint64_t seed, int epoch, Numbers& order) {
     std::swap(order[n - 1], order[random.below(static_cast<std::uint32_t>(n))]);
 }
 
-/// Batches of a data set in a fixed order, prepared by background threads. Order and augmentation depend only on (seed,
+/// Prepares the batches of a data set in background threads. The order and the augmentation depend only on (seed,
 /// epoch, sample), so the number of threads and the prefetch depth do not change the bits. Nothing is allocated per
 /// batch.
 ///   batch_loader loader{cifar.train, {.batch_size = 64, .augment = shift_and_flip{}}};
 ///   for (loader.start(epoch); auto const* b = loader.next();) step(b->images, b->labels, b->size);
-/// One thread consumes. It holds prefetch + 1 batches: 2.3 MiB for 64 CIFAR images and prefetch 2.
+/// Only one thread may call start() and next(). The loader holds prefetch + 1 batches in memory: 2.3 MiB for batches of
+/// 64 CIFAR-10 images and a prefetch of 2.
 class batch_loader {
  public:
   [[gnu::cold]] batch_loader(dataset data, pipeline_options options);
@@ -75,18 +78,18 @@ class batch_loader {
   batch_loader& operator=(batch_loader const&) = delete;
   ~batch_loader() { stop(); }
 
-  /// Returns the number of batches per epoch; a short last one counts unless options().drop_last.
+  /// Returns the number of batches per epoch. A short last batch counts, unless options().drop_last is set.
   std::int64_t steps_per_epoch() const;
   /// Return the constructor's arguments.
   dataset const& data() const { return data_; }
   pipeline_options const& options() const { return options_; }
 
-  /// Begins `epoch` (from 0) at batch `step`, and discards the rest of an earlier epoch. A resumed run continues an
-  /// epoch with start(epoch, step), with the same bits from there on.
+  /// Begins `epoch` (from 0) at batch `step`, and discards the rest of an earlier epoch. start(epoch, step) lets a
+  /// resumed run continue within an epoch; it gets the same bits as the run that was stopped.
   [[gnu::cold]] void start(int epoch, std::int64_t step = 0);
 
-  /// Returns the next batch, or null at the end of the epoch. Throws the error that occurred while it was made, which
-  /// ends the epoch.
+  /// Returns the next batch, or null at the end of the epoch. If an error occurred while the batch was made, throws
+  /// that error, which ends the epoch.
   [[gnu::cold]] batch const* next();
 
  private:
@@ -115,7 +118,8 @@ class batch_loader {
   void put_weights(std::int64_t sample, std::int32_t const* labels, float* out) const;
   void put_further(int input, std::int64_t sample, float* out) const;
   void put_values(std::int64_t sample, float* out) const;
-  /// Writes a sample's labels in the order of the transformed image. Returns how many of them are not -1.
+  /// Writes a sample's labels in the order of the pixels of the transformed image. Returns the number of labels that
+  /// are not -1.
   std::int64_t put_labels(std::int64_t sample, std::int32_t* out) const;
 
   void make_picture(std::int64_t sample, float* out, std::vector<float>& room);

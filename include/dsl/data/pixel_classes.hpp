@@ -12,18 +12,19 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// Makes a data set of float images with a class per pixel, 0 to classes - 1, for segmentation: labels are (samples,
-/// height, width). A pixel labelled -1 or `ignored` has no class: losses and accuracies omit it. The numbers are not
-/// copied: they must outlive the data set and all its copies. Throws data_error for a wrong count, an infinity or NaN,
-/// a label outside of that range, and if no pixel has a class; option_error for fewer than two classes.
+/// Makes a data set of float images with a class per pixel, for segmentation. Labels are (samples, height, width) and
+/// from 0 to classes - 1. A pixel labelled -1 or `ignored` has no class: losses and accuracies omit it. The numbers are
+/// not copied: they must outlive the data set and all its copies. Throws data_error if a count is wrong, a number is
+/// infinite or NaN, a label is neither a class nor ignored, or no pixel has a class; throws option_error for fewer than
+/// two classes.
 dataset in_memory_pixel_classes(dsl::shape sample, std::span<float const> numbers, int classes,
                                 std::vector<std::int32_t> labels, int ignored = -1,
                                 std::vector<std::string> class_names = {}, std::shared_ptr<void const> owner = nullptr);
-/// Makes such a data set that owns its numbers: the vector is moved or copied into it.
+/// Makes the same data set, but one that owns its numbers: the vector is moved or copied into the data set.
 dataset in_memory_pixel_classes(dsl::shape sample, std::vector<float> numbers, int classes,
                                 std::vector<std::int32_t> labels, int ignored = -1,
                                 std::vector<std::string> class_names = {});
-/// Makes such a data set from bytes, which it owns.
+/// Makes the same data set from bytes, which the data set owns.
 dataset in_memory_pixel_dataset(dsl::shape sample, std::vector<std::uint8_t> pixels, int classes,
                                 std::vector<std::int32_t> labels, int ignored = -1,
                                 std::vector<std::string> class_names = {});

@@ -19,7 +19,7 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Checks (samples, height, width) labels, replaces ignored ones by -1, and returns the number of samples.
+/// Checks (samples, height, width) labels, replaces labels equal to `ignored` by -1, and returns the number of samples.
 [[gnu::cold]] inline std::int64_t check_pixel_labels(dsl::shape const& sample, int classes,
                                                      std::vector<std::int32_t>& labels, int ignored) {
   option_check{"in_memory_pixel_classes"}.need(classes >= 2, "classes must be 2 or more", classes);
@@ -48,7 +48,7 @@ namespace dsl::detail::TYPENET_MODE {
   return found / area;
 }
 
-/// Checks and wraps samples whose segments are in `storage`.
+/// Makes a data set of samples whose segments are in `storage`, after checking them.
 [[gnu::cold]] inline dataset dataset_of_pixel_classes(dsl::shape const& sample, int classes, std::int64_t samples,
                                                       dataset_storage storage) {
   return {.sample = sample,

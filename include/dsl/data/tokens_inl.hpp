@@ -32,7 +32,7 @@ namespace dsl::detail::TYPENET_MODE {
                                "; correct it, or take a larger vocabulary"});
 }
 
-/// Returns the number of sequences of whole length.
+/// Returns the number of whole sequences in `tokens` tokens.
 [[gnu::cold]] inline std::int64_t count_sequences(char const* what, int length, std::size_t tokens) {
   auto const found = static_cast<std::int64_t>(tokens);
   if (found % length != 0)
@@ -41,7 +41,7 @@ namespace dsl::detail::TYPENET_MODE {
   return found / length;
 }
 
-/// Returns storage of samples of `length` tokens, whose first ones are `step` tokens apart.
+/// Returns storage for samples of `length` tokens that begin `step` tokens apart.
 [[gnu::cold]] inline dataset_storage storage_of_tokens(std::vector<std::int32_t> const& tokens, int vocabulary,
                                                        int step, std::int64_t samples) {
   dataset_storage s;

@@ -8,9 +8,10 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// Returns a data set whose samples' losses are multiplied by these numbers, one per sample, as with Keras's
-/// sample_weight: the mean divides by the number of samples, whatever their weights. Accuracies and confusion matrices
-/// count samples. Throws data_error for a wrong count and for a weight that is below 0, infinite or NaN.
+/// Returns the data set with a weight for each sample, by which the sample's loss is multiplied, as with Keras's
+/// sample_weight. For the mean loss, the sum is divided by the number of samples, whatever their weights. Accuracies
+/// and confusion matrices count samples. Throws data_error for a wrong count and for a weight that is below 0, infinite
+/// or NaN.
 dataset with_weights(dataset data, std::vector<float> weights);
 
 }  // namespace dsl::TYPENET_MODE

@@ -12,7 +12,7 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// The options of backup_and_restore: how often it writes, and when it removes the file.
+/// The options of backup_and_restore: how often it writes the file, and when it removes it.
 struct backup_options {
   dsl::save_freq save_freq = every_epochs(1);
   bool delete_checkpoint = true;  // whether a run that ends normally removes the file
@@ -21,17 +21,18 @@ struct backup_options {
   std::FILE* out = stdout;
 };
 
-/// Keras's BackupAndRestore, with bit-identical resumption. It keeps a run's state in one file that each backup
-/// replaces. If the file exists when fit begins, the run resumes from it, even in the middle of an epoch, with the
-/// state of every callback and the history of earlier epochs. A run that ends removes the file. every_batches(n) also
-/// writes after each epoch. Weights whose loss has not been computed yet may be broken, so their state waits in memory
-/// for the next step's loss. Validation after an epoch shows that they are sound, too, unless it used averaged weights.
+/// Keras's BackupAndRestore, with bit-identical resumption. The callback writes a run's state to a file, and each
+/// backup replaces the one before. If the file exists when fit begins, the run resumes from the state in the file, even
+/// in the middle of an epoch, with the state of every callback and the history of earlier epochs. A run that ends
+/// normally removes the file. With every_batches(n), the callback also writes after each epoch. New weights may be
+/// broken as long as no loss has been computed with them, so a new state waits in memory until the next step's loss is
+/// finite. A finite validation loss at the end of an epoch is sufficient, too, unless validation used averaged weights.
 ///   trainer.fit(data, {.epochs = 70, .callbacks = {backup_and_restore{"run.state"}}});
-/// The learning rate is also restored, unless compile or set_learning_rate gave this run another one than the run that
-/// wrote the file; then the new rate is used. Of several processes, all must have this callback; process 0 reads and
-/// writes. Throws file_error in all of them before the first step, and leaves the trainer unchanged, if the file is not
-/// a state of this run, cannot be written, or belongs to a run that has not ended. If a later write fails, it warns
-/// once, and the run continues.
+/// The learning rate is also restored, unless compile or set_learning_rate has set a rate that differs from the one set
+/// in the run that wrote the file; then the new rate is used. If there are several processes, all must have this
+/// callback; process 0 reads and writes the file. Throws file_error in all processes before the first step, and leaves
+/// the trainer unchanged, if the file is not a state of this run, cannot be written, or belongs to a run that has not
+/// ended. If a later write fails, the callback warns once, and the run continues.
 class backup_and_restore : public callback {
  public:
   explicit backup_and_restore(std::string path, backup_options const& o = {});
@@ -47,8 +48,8 @@ class backup_and_restore : public callback {
 
   /// Whether the last fit resumed from the file.
   bool restored() const { return restored_; }
-  /// Whether the file holds the last state that was to be kept; after fit has thrown interrupted, the state at that
-  /// step. Of several processes only process 0 knows.
+  /// Whether the newest state given to the callback has been written to the file. After fit has thrown interrupted,
+  /// that is the state at the step of the interruption. If there are several processes, only process 0 knows.
   bool saved() const { return file_.is_written(); }
 
  private:
@@ -57,11 +58,12 @@ class backup_and_restore : public callback {
 
   [[gnu::cold]] std::string where(fit_run const& run) const;
 
-  /// Whether there is a state to resume from. Renames the file if the options say not to resume.
+  /// Whether there is a state from which to resume. If the options say not to resume, renames the file and returns
+  /// false.
   [[gnu::cold]] bool look(fit_run& run);
   [[gnu::cold]] void forget_before();
 
-  /// Checks a state before any of it is copied to the trainer.
+  /// Checks a state before any part of it is copied to the trainer.
   [[gnu::cold]] void check(fit_run const& run, detail::checkpoint_head const& at) const;
 
   detail::state_file file_;

@@ -16,7 +16,7 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// The part of a checkpoint that is not the state of the trainer.
+/// The part of a checkpoint that is not the trainer's own state.
 struct saved_run {
   history past{};
   fit_position next{};
@@ -27,10 +27,10 @@ struct saved_run {
   std::string callbacks{};  // for restore_callbacks()
 };
 
-/// Returns the state of a training after an epoch as bytes: parameters, running statistics, optimizer slots, counters,
-/// the metrics of every epoch, and the name of the executor's arithmetic. An executor that computes in float resumes
-/// from it bit by bit, since order, augmentation and dropout depend only on seed, epoch and step. `learning_rate` is
-/// that of the next epoch.
+/// Returns the state of a training at the end of an epoch, as bytes: parameters, running statistics, optimizer slots,
+/// counters, the metrics of every epoch, and the name of the executor's arithmetic. With an executor that computes in
+/// float, a resumed training gets the same bits, since order, augmentation and dropout depend only on seed, epoch and
+/// step. `learning_rate` is the rate of the next epoch.
 [[gnu::cold]] std::string checkpoint(trainer& t, history const& past, double learning_rate);
 [[gnu::cold]] std::string checkpoint(trainer& t, history const& past);
 
@@ -38,7 +38,8 @@ struct saved_run {
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Returns a callback's name in a state: "early_stopping 0" for the first of that type among a run's callbacks.
+/// Returns the name of callback i in a saved state: "early_stopping 0" for the first early_stopping among a run's
+/// callbacks.
 [[gnu::cold]] std::string state_name(fit_run const& run, std::size_t i);
 
 inline constexpr char const* average_key = "fit's average";  // cannot be a callback's name
@@ -47,75 +48,81 @@ inline constexpr char const* source_key = "the data's source";
 inline constexpr char const* metrics_key = "fit's metrics";
 inline constexpr char const* outputs_key = "the outputs' scores";
 
-/// Returns engine::arithmetic() as bytes to follow the callbacks' state.
+/// Returns engine::arithmetic() as bytes, which follow the callbacks' state in a file.
 [[gnu::cold]] std::string state_of_arithmetic(trainer& t);
-/// Returns the scores of several outputs, as bytes to follow the callbacks' state: four numbers for each epoch and
-/// output, and the sums of the current epoch. Empty if there is one output.
+/// Returns the scores of several outputs as bytes, which follow the callbacks' state in a file: four numbers for each
+/// epoch and output, and the sums of the current epoch. Returns no bytes if there is one output.
 [[gnu::cold]] std::string state_of_outputs(trainer& t, history const& past, fit_position const& next);
-/// Restores them into a history and a position. Throws file_error if the outputs or epochs differ from these.
+/// Restores the scores of several outputs into a history and a position. Throws file_error if the file's outputs or
+/// epochs differ from those of the history and the network.
 [[gnu::cold]] void restore_outputs(trainer& t, std::string const& callbacks, std::string const& name, history& past,
                                    fit_position& next);
-/// Returns the values of fit's .metrics in every epoch, to follow the callbacks' state; empty if there are none.
+/// Returns the values of fit's .metrics in every epoch as bytes, which follow the callbacks' state in a file; none if
+/// there are no such metrics.
 [[gnu::cold]] std::string state_of_metrics(history const& past);
-/// Restores them into a history. Throws file_error if the epochs differ from these, or if a resumed run computes other
-/// metrics.
+/// Restores the values of fit's .metrics into a history. Throws file_error if the file has other epochs than the
+/// history, or if the resumed run computes other metrics.
 [[gnu::cold]] void restore_metrics(trainer& t, std::string const& callbacks, std::string const& name, history& past);
-/// Returns the identity of a run's source of data, to follow the callbacks' state; an empty identity stands for samples
-/// in memory.
+/// Returns the identity of a run's data source as bytes, which follow the callbacks' state in a file. An empty identity
+/// stands for samples in memory.
 [[gnu::cold]] std::string state_of_source(std::string source);
-/// Throws file_error if the run that wrote the file had another source. Files written outside of a run do not name one.
+/// Throws file_error if the run that wrote the file had another data source than this run. A file that was written
+/// outside a run does not name a source and is accepted.
 [[gnu::cold]] void require_source(std::string const& own, std::string const& callbacks, std::string const& name);
-/// Warns if the training that wrote the file used another arithmetic; files of earlier versions do not name it.
+/// Warns if the training that wrote the file used another arithmetic than this one. Files of earlier versions do not
+/// name an arithmetic and cause no warning.
 [[gnu::cold]] void compare_arithmetic(trainer& t, std::string const& callbacks, std::string const& name);
 
 }  // namespace dsl::detail::TYPENET_MODE
 
 namespace dsl::TYPENET_MODE {
 
-/// Returns the state of every callback that has one, as bytes: its type's name, its number among the callbacks of that
-/// type, and what it saves. If weights are averaged, also the average and the training's own weights.
+/// Returns the states of a run's callbacks as bytes. For each callback that has a state, they contain the name of the
+/// callback's type, its number among the callbacks of that type, and the variables that it saves. If weights are
+/// averaged, the bytes also contain the average and the training's own weights.
 [[gnu::cold]] std::string state_of_callbacks(fit_run const& run);
-/// Restores the callbacks that the bytes name; others stay as they are. Throws file_error for the state of a callback
-/// that this run lacks, and for an average if this run has none.
+/// Restores the callbacks that the bytes name; other callbacks do not change. Throws file_error for the state of a
+/// callback that this run lacks, and for an average if this run has none.
 [[gnu::cold]] void restore_callbacks(fit_run& run, std::string const& bytes, std::string const& name);
 
-/// Returns the state of a run, also within an epoch, with that of all callbacks. For on_saving_point and on_backup,
-/// where run.next fits the weights. With fit's .average the weights are the average, and the state of callbacks holds
-/// the training's own.
+/// Returns the state of a run, even in the middle of an epoch, including the state of all callbacks. Call it in
+/// on_saving_point or on_backup, where the weights are those of the position run.next. With fit's .average, the weights
+/// in the checkpoint are the average, and the training's own weights are part of the callbacks' state.
 [[gnu::cold]] std::string checkpoint(fit_run const& run);
 
-/// Restores a trainer from a checkpoint and returns the rest of it. Warns if the state was computed with another
-/// arithmetic. Throws file_error, and changes nothing, if the bytes are not a whole checkpoint of such a training.
-/// `name` is the file's, for messages.
+/// Restores a trainer from a checkpoint and returns the other parts of the checkpoint. Warns if the state was computed
+/// with another arithmetic. Throws file_error, and changes nothing, if the bytes are not a whole checkpoint of the same
+/// kind of training. `name` is the file's name in messages.
 [[gnu::cold]] saved_run restore_run(trainer& t, std::string const& bytes, std::string const& name);
 
-/// Restores a trainer from a checkpoint after an epoch and returns the history: continue with
-/// fit(..., {.initial_epoch = past.epochs.size()}). Only backup_and_restore can use a checkpoint from within an epoch,
-/// and the state of callbacks. Throws file_error if epochs that .initial_epoch skipped are missing from the history.
+/// Restores a trainer from a checkpoint that was written at the end of an epoch, and returns the history. Continue with
+/// fit(..., {.initial_epoch = past.epochs.size()}). Only backup_and_restore can resume in the middle of an epoch, or
+/// restore the state of callbacks. Throws file_error if epochs that .initial_epoch skipped are missing from the
+/// history.
 [[gnu::cold]] history restore(trainer& t, std::string const& bytes, std::string const& name);
 
-/// Writes a checkpoint to a file. Throws file_error, whose message begins with `kind`, and leaves an existing file as
-/// it was.
+/// Writes a checkpoint to a file. If this fails, throws file_error, whose message begins with `kind`, and leaves an
+/// existing file unchanged.
 [[gnu::cold]] void write_checkpoint(std::string const& bytes, std::string const& path, char const* kind = "checkpoint");
 
 }  // namespace dsl::TYPENET_MODE
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Keeps a run's last good state in a file. Weights whose loss has not been computed yet may be broken, so their state
-/// waits in memory for the next step's loss and only then replaces the file.
+/// Keeps the last good state of a run in a file. New weights may be broken as long as no loss has been computed with
+/// them, so a new state waits in memory, and replaces the file only when the next step's loss is finite.
 class state_file {
  public:
   explicit state_file(std::string path) : path_(std::move(path)) {}
   std::string const& path() const { return path_; }
 
   [[gnu::cold]] void begin();
-  /// Keeps a state; call it in on_backup. Returns whether it has been written.
+  /// Takes a new state; call this in on_backup. Returns whether the state has been written to the file at once.
   [[gnu::cold]] bool keep(fit_run const& run, std::string state);
-  /// Whether the file holds the last state that was kept.
+  /// Whether the file has the last state that was given to keep().
   bool is_written() const { return written_; }
-  /// Writes the waiting state; call it in on_batch_end, which follows only a finite loss. Returns true if a state was
-  /// waiting and has been written.
+  /// Writes the waiting state. Call this in on_batch_end, which is called only after a finite loss. Returns true if a
+  /// state was waiting and has been written.
   bool confirm() { return !waits_.empty() && write(); }
 
  private:
@@ -126,32 +133,32 @@ class state_file {
   bool warned_ = false;
 };
 
-/// Reads a checkpoint; `otherwise` is the advice in errors.
+/// Reads a checkpoint. Error messages end with the advice `otherwise`.
 [[gnu::cold]] std::string read_checkpoint_or(std::string const& path, char const* otherwise);
 
 }  // namespace dsl::detail::TYPENET_MODE
 
 namespace dsl::TYPENET_MODE {
 
-/// Returns the bytes of a checkpoint, for restore(). Throws file_error. If the file does not begin like a checkpoint of
-/// its size, only its beginning is read, since it may be of any size; restore() then refuses it.
+/// Returns the bytes of a checkpoint, for restore(). Throws file_error. A file whose beginning does not match a
+/// checkpoint of the file's size may be very large, so only its beginning is read; restore() then refuses these bytes.
 [[gnu::cold]] std::string read_checkpoint(std::string const& path);
 
 /// Writes only the parameters, the running statistics and the normalisation of the data, in the format of checkpoints.
 /// Throws file_error, and option_error if the name has the ending of another format, such as .safetensors.
 [[gnu::cold]] void save_weights(trainer& t, std::string const& path);
-/// Reads the weights of any checkpoint of such a network, with any optimizer and seed; the rest of the trainer does not
-/// change, except the normalisation, if the file has one. Throws file_error; if the network is another one, the message
-/// names the first parameter that differs.
+/// Reads only the weights from a checkpoint of the same network, whatever its optimizer and seed are. If the file has a
+/// normalisation, it is read, too; nothing else in the trainer changes. Throws file_error; if the file is of another
+/// network, the message names the first parameter that differs.
 [[gnu::cold]] void load_weights(trainer& t, std::string const& path);
 [[gnu::cold]] void load_weights(predictor& p, std::string const& path);
 [[gnu::cold]] void load_weights(engine& e, std::string const& path);
 
-/// Writes a checkpoint after every epoch, replacing the previous one, with the learning rate that callbacks have set by
-/// then. Without validation it writes after the next epoch's first step, whose loss proves the weights. `earlier` is
-/// the history that restore() returned, if the training was continued. Throws file_error before the first epoch if the
-/// file cannot be written. If that fails later, for example because the disk is full, it warns once and tries again
-/// after the next epoch, so that the training is not lost.
+/// Writes a checkpoint after every epoch, which replaces the previous one and has the learning rate that callbacks have
+/// set by then. Without validation, the checkpoint is written after the first step of the next epoch, whose loss shows
+/// that the weights are sound. If the training was continued, `earlier` is the history that restore() returned. Throws
+/// file_error before the first epoch if the file cannot be written. If a later write fails, for example because the
+/// disk is full, the callback warns once and tries again after the next epoch, so that the training is not lost.
 struct checkpoint_each_epoch : callback {
   std::string path;
   history earlier{};

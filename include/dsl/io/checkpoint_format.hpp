@@ -12,9 +12,9 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// The beginning of a checkpoint. It is followed by 9 doubles for each of `epochs` epochs, the parameters as floats,
-/// each followed by its optimizer slots, the state of the callbacks, and a fingerprint of all of these. Numbers have
-/// this machine's byte order.
+/// The beginning of a checkpoint. After it, the file has 9 doubles for each of `epochs` epochs; the parameters as
+/// floats, each followed by its optimizer slots; the state of the callbacks; and a fingerprint of all of these. Numbers
+/// have this machine's byte order.
 struct checkpoint_head {
   char magic[20] = {'t', 'y', 'p', 'e', 'n', 'e', 't', ' ', 'c', 'h', 'e', 'c', 'k', 'p', 'o', 'i', 'n', 't', ' ', '3'};
   std::int32_t fingerprints = fingerprint_version;
@@ -39,16 +39,16 @@ struct checkpoint_head {
 static_assert(sizeof(checkpoint_head) == 24 + 19 * 8, "checkpoint: no byte may be without a value");
 
 constexpr std::size_t epoch_numbers = 9;
-/// Returns the size of a file that begins with this head; 0 if the head is invalid.
+/// Returns the size of the file that this head describes, or 0 if the head is invalid.
 [[gnu::cold]] std::size_t checkpoint_size(checkpoint_head const& head);
 [[gnu::cold]] void write_epoch(epoch_record const& e, double* to);
-/// Whether `v` can be an epoch's number, which is converted to an int.
+/// Whether `v` can be an epoch's number and can be converted to an int.
 constexpr bool is_epoch(double v) { return v >= 0 && v < 1e9; }
 [[gnu::cold]] epoch_record read_epoch(double const* v);
 
 /// Calls f(slot, k, numbers) for every parameter (slot -1) and each of its optimizer slots, in the file's order. A
-/// frozen parameter has slots of zeros in the file, so that files can be used by networks that differ in their frozen
-/// layers.
+/// frozen parameter has slots of zeros in the file, so that the same file fits networks that differ in which layers are
+/// frozen.
 template <class F>
 void for_each_array(graph_view const& g, long long slots, F f) {
   for (int k = 0; k < g.size.parameters; ++k) {
@@ -58,26 +58,26 @@ void for_each_array(graph_view const& g, long long slots, F f) {
 }
 [[gnu::cold]] std::uint64_t checksum(std::string const& bytes, std::size_t size);
 
-/// Returns a checkpoint as bytes. `head` has the fields that the trainer does not know, and the number of slots to
-/// keep. `weights` replace the network's own if given.
+/// Returns a checkpoint as bytes. `head` has the number of slots to write, and the fields that the trainer does not
+/// know. If `weights` are given, they are written instead of the network's own.
 [[gnu::cold]] std::string checkpoint_bytes(trainer& t, checkpoint_head head, history const& past,
                                            std::string const& callbacks, std::vector<float> const* weights = nullptr);
 
-/// Returns the ending of a file's name if it belongs to another format than typenet's, otherwise null: ".safetensors"
-/// for "x.safetensors".
+/// Returns the ending of a file's name if the ending belongs to a format other than typenet's: ".safetensors" for
+/// "x.safetensors". Otherwise returns null.
 [[gnu::cold]] char const* ending_of_other_format(std::string const& path);
 
-/// The advice in messages about an unusable file: a run can start without its checkpoint, but loading weights needs a
-/// file.
+/// The advice in messages about an unusable file. A run can start without its checkpoint; loading weights needs a file.
 inline constexpr char const* start_without = "start without it";
 inline constexpr char const* give_another = "give another file";
 
 [[gnu::cold]] std::string wrong_size(std::size_t expected, std::size_t found, char const* otherwise = start_without);
 
-/// Returns what to do with a file that does not begin like a checkpoint, unless it looks like one of another format.
+/// Returns advice for a file that does not begin like a checkpoint. If the file looks like another format, the advice
+/// is about that format; otherwise it is to give another file, or `otherwise`.
 [[gnu::cold]] std::string advice_for_begin(std::string const& bytes, char const* otherwise);
 
-/// Reads a whole checkpoint of a network. The bytes must outlive it. Throws file_error for anything else.
+/// Reads a whole checkpoint of a network. The bytes must outlive the reader. Throws file_error for anything else.
 class checkpoint_reader {
  public:
   [[gnu::cold]] checkpoint_reader(graph_view const& g, std::string const& bytes, std::string const& name,
@@ -85,7 +85,8 @@ class checkpoint_reader {
 
   [[gnu::cold]] void need(bool holds, std::string const& what) const;
   [[gnu::cold]] history past() const;
-  /// Copies parameters and running statistics to an engine, and the slots if asked for and the optimizer is the same.
+  /// Copies parameters and running statistics to an engine. Also copies the optimizer slots if `slots` is true and the
+  /// optimizer is the same.
   [[gnu::cold]] void give_arrays(engine& e, bool slots) const;
   std::string callbacks() const { return bytes_.substr(callbacks_, static_cast<std::size_t>(head.callbacks)); }
 
@@ -94,10 +95,10 @@ class checkpoint_reader {
 
  private:
   [[gnu::cold]] void read_record(std::int64_t i, double (&to)[epoch_numbers]) const;
-  /// Throws an error whose message ends with the advice, unless `holds`.
+  /// Throws an error whose message ends with the advice, unless `holds` is true.
   [[gnu::cold]] void need_or(bool holds, std::string const& what) const;
-  /// Checks the conditions that a run and its callbacks rely on: the records are of finished epochs, and there is at
-  /// least one if the next epoch has not begun.
+  /// Checks conditions that a run and its callbacks rely on: all records are of finished epochs, and if the next epoch
+  /// has not begun, there is at least one record.
   [[gnu::cold]] void check_position() const;
 
   std::string const& bytes_;

@@ -20,19 +20,19 @@ struct picture_classes {
   std::vector<float> mean;         // subtracted from every image, sample.size() floats; empty: nothing is subtracted
 };
 
-/// Returns a data set's shape, class names and mean. Throws option_error if it also has a deviation, for which the file
-/// has no field.
+/// Returns a data set's shape, class names and mean. Throws option_error if the data set also has a deviation, for
+/// which the file has no field.
 [[gnu::cold]] picture_classes classes_of(dataset const& data);
 
 }  // namespace dsl::TYPENET_MODE
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// The maximum length of a name in bytes, and thus of a line in a classes file. Without a limit, searching the end of a
-/// line in a large sparse file would take hours.
+/// The maximum length in bytes of a name, and thus of a line in a classes file. Without a limit, searching for the end
+/// of a line in a large sparse file would take hours.
 inline constexpr std::size_t longest_class_name = 1000;
 
-/// Whether a name can be a line of the file and be printed: names go to terminals and to gnuplot.
+/// Whether a name can be a line of the file and is safe to print: names are shown on terminals and passed to gnuplot.
 [[gnu::cold]] bool is_class_name(std::string_view name);
 
 /// Reads a classes file line by line; each error names the line.
@@ -42,7 +42,7 @@ class classes_reader {
 
   std::string_view line(char const* must);
   void exact(char const* what);
-  /// Reads "picture 3 32 32": a word followed by `count` numbers, each from `least` to 2^24.
+  /// Reads a line such as "picture 3 32 32": a word followed by `count` numbers, each from `least` to 2^24.
   void numbers(char const* must, std::string_view word, int least, int* to, int count);
   float number(char const* must);
   std::string_view name();
@@ -59,9 +59,9 @@ class classes_reader {
 
 namespace dsl::TYPENET_MODE {
 
-/// Writes text with one name, or one number of the mean, per line. Reading it back gives the same bits. Throws
-/// file_error, and leaves an existing file as it was; option_error for names that are not UTF-8 or have control
-/// characters.
+/// Writes a text file with one name, or one number of the mean, per line. Reading the file gives the same bits. Throws
+/// option_error for names that are not UTF-8 or have control characters, and file_error if the file cannot be written;
+/// an existing file is then unchanged.
 [[gnu::cold]] void write_classes(picture_classes const& all, std::string const& path);
 
 /// Reads a classes file. Throws data_error if it cannot be read, and file_error if it is not a whole classes file.

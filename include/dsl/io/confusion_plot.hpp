@@ -9,7 +9,7 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// The title of the plot, in UTF-8, and its size. Control characters are drawn as blanks.
+/// The title of the plot, in UTF-8, and the size of the plot. Control characters are drawn as blanks.
 struct confusion_plot_options {
   std::string title = "Confusion matrix";
   int width = 860;  // pixels
@@ -20,8 +20,8 @@ struct confusion_plot_options {
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Returns a script that draws a square per cell, the darker the larger its share of its row, with its count if there
-/// are at most 30 classes.
+/// Returns a script that draws a square for each cell of the matrix. The larger the cell's share of its row, the darker
+/// the square. If there are at most 30 classes, each square shows its count.
 [[gnu::cold]] std::string gnuplot_script(confusion_matrix const& m, confusion_plot_options const& o,
                                          plot_format format);
 
@@ -29,9 +29,9 @@ namespace dsl::detail::TYPENET_MODE {
 
 namespace dsl::TYPENET_MODE {
 
-/// Draws a confusion matrix as PNG or SVG, according to the ending of the file name, with a row per true class and a
-/// column per predicted class. Needs gnuplot 5. Throws file_error, and leaves an existing file as it was; throws
-/// option_error for a matrix that no evaluation has filled.
+/// Draws a confusion matrix with a row for each true class and a column for each predicted class. The ending of the
+/// file name selects PNG or SVG. Needs gnuplot 5. Throws option_error if no evaluation has filled the matrix, and
+/// file_error if the plot cannot be drawn; an existing file is then unchanged.
 [[gnu::cold]] void plot(confusion_matrix const& m, std::string const& path, confusion_plot_options const& options = {});
 
 }  // namespace dsl::TYPENET_MODE

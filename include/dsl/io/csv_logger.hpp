@@ -15,15 +15,15 @@ namespace dsl::TYPENET_MODE {
 /// The options of Keras's CSVLogger.
 struct csv_logger_options {
   char separator = ',';
-  /// Whether to keep the rows of earlier runs. A killed run counts as an earlier one unless the next run resumes from
-  /// backup_and_restore's file: its rows stay, and repeated epochs appear again.
+  /// Whether to keep the rows of earlier runs. The rows of a killed run also stay, unless the next run resumes from
+  /// backup_and_restore's file; epochs that are repeated then appear twice.
   bool append = false;
 };
 
-/// Writes a row per epoch, as the epoch ends, with write_history_csv's columns. A run that resumes from
-/// backup_and_restore's file continues the rows of the killed run: rows of later epochs are removed, and there is one
-/// header. Throws file_error before the first step if the file cannot be written. Later it warns once, and writes the
-/// missing rows when it can.
+/// Writes a row with write_history_csv's columns at the end of each epoch. A run that resumes from backup_and_restore's
+/// file continues the rows of the killed run: rows of epochs after the resumed position are removed, and there is only
+/// one header. Throws file_error before the first step if the file cannot be written. If a later write fails, the
+/// callback warns once, and writes the missing rows as soon as it can.
 class csv_logger : public callback {
  public:
   explicit csv_logger(std::string path, csv_logger_options const& o = {}) : path_(std::move(path)), options_(o) {}
@@ -35,9 +35,9 @@ class csv_logger : public callback {
   void state(callback_state& s) override { s("bytes before", before_, 0, s.largest_count); }
 
  private:
-  /// Writes the file up to this run's first row, then the rows of the epochs so far.
+  /// Writes what the file had before this run's first row, and then the rows of this run's epochs so far.
   [[gnu::cold]] void write_all(fit_run const& run);
-  /// Returns the file's first `most` bytes, or all that it has.
+  /// Returns the file's first `most` bytes, or the whole file if it is shorter.
   [[gnu::cold]] std::string text(std::int64_t most) const;
   std::string with_separator(std::string row) const;
 

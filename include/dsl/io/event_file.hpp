@@ -18,19 +18,19 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Returns the seconds since 1970.
+/// Returns the time in seconds since 1970.
 double wall_time();
 
-/// Returns a random number other than 0 that identifies a run.
+/// Returns a random number other than 0, which identifies a run.
 [[gnu::cold]] std::uint64_t number_for_run();
 
-/// An event file that TensorBoard can read while it grows. Each append is one write to the system, so that a killed
+/// An event file that TensorBoard can read while it grows. Each append is a single write call, so that even a killed
 /// process leaves whole records. TensorBoard reads the files of a folder in the order of their names, which begin with
-/// a time; this one's name is later than all others there, even if the clock is not. A resumed run copies its earlier
-/// points from its newest file in the folder, found by the run's number in the name, and then truncates that file to
-/// its first records: a running TensorBoard then continues with this file, which it would not do if the old file were
-/// removed. Files of other runs, and files that a process still writes to and therefore locks, stay as they are. Throws
-/// file_error.
+/// a time. The new file gets a name that is later than all others in the folder, even if the clock is behind. A resumed
+/// run finds its newest file in the folder by the run's number in the name, copies the earlier points from it into the
+/// new file, and then truncates the old file to its first records. A running TensorBoard then continues with the new
+/// file, which it would not do if the old file were removed. Files of other runs do not change, nor do files that
+/// another process has locked because it still writes to them. Throws file_error.
 class event_file {
  public:
   [[gnu::cold]] event_file(std::string const& folder, std::uint64_t run, event_place const& resume_at);
@@ -38,7 +38,7 @@ class event_file {
   event_file& operator=(event_file const&) = delete;
   ~event_file();
 
-  /// Appends all of the records, or none and throws file_error.
+  /// Appends all of the records. If this fails, appends none of them and throws file_error.
   [[gnu::cold]] void append(std::string_view records);
 
   static constexpr char const* begun = "typenet.events";  // a name that TensorBoard ignores
@@ -52,13 +52,14 @@ class event_file {
     std::string ours{};  // name of the newest file of this run
   };
   static found look_into(std::string const& folder, std::string const& end);
-  /// Returns the records of the file that the resumed run does not write again.
+  /// Returns those records of an old file that the resumed run does not write again.
   static std::string kept(std::string const& path, event_place const& before);
-  /// Truncates the file to `size`. If that fails, or another process writes to the file, the new session still hides
-  /// its points. A symbolic link is left alone, since it may lead to any file.
+  /// Truncates a file to `size` bytes. Does nothing if another process writes to the file, or if the path is a symbolic
+  /// link, which may lead to any file. If the file is not truncated, the new session in the new file still hides the
+  /// old points.
   static void cut(std::string const& path, off_t size);
   static std::string end_of(std::uint64_t run);
-  /// Returns the name: events.out.tfevents.1700000000.host.4711.0123456789abcdef.typenet
+  /// Returns the name of the new file: events.out.tfevents.1700000000.host.4711.0123456789abcdef.typenet
   static std::string name(long long time, std::string const& end);
   [[noreturn]] void fail(int code) const;
 

@@ -13,17 +13,17 @@ namespace dsl::TYPENET_MODE {
 /// The header of history_csv() for a network with one output.
 inline constexpr char const* history_csv_header =
     "epoch,loss,acc,val_loss,val_acc,learning_rate,seconds,images_per_second\n";
-/// Returns the header, with columns for each of several outputs, whose names are given: aux_loss, aux_acc,
-/// val_aux_loss, val_aux_acc; and with one for each of fit's .metrics: val_f1.
+/// Returns the header of history_csv(), with further columns: aux_loss, aux_acc, val_aux_loss and val_aux_acc if "aux"
+/// is one of several outputs' names, and val_f1 if "f1" is one of fit's .metrics.
 std::string history_csv_columns(std::vector<std::string> const& outputs, std::vector<std::string> const& metrics = {});
 /// Returns the line of one epoch.
 std::string history_csv_row(epoch_record const& e);
 
-/// Returns a line per epoch, counted from 1; numbers read back as the same doubles. Columns of validation, and of
-/// accuracies, are empty if there are none.
+/// Returns a line for each epoch, which are counted from 1. The numbers have enough digits to be read as the same
+/// doubles. If there is no validation or no accuracy, its columns are empty.
 std::string history_csv(history const& h);
 
-/// Writes history_csv() to a file. Throws file_error, and leaves an existing file as it was.
+/// Writes history_csv() to a file. If this fails, throws file_error and leaves an existing file unchanged.
 void write_history_csv(history const& h, std::string const& path);
 
 }  // namespace dsl::TYPENET_MODE

@@ -15,12 +15,12 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// A function that writes a trainer's weights in some format. An exception before the first step ends the run; later it
-/// becomes a warning.
+/// A function that writes a trainer's weights in some format. If the function throws before the first step, the run
+/// ends; if it throws later, the exception becomes a warning.
 ///   [names](dsl::trainer& t, std::string const& path) { dsl::save_safetensors(t, path, {.naming = names}); }
 using weights_writer = std::function<void(trainer&, std::string const& path)>;
 
-/// The options of Keras's ModelCheckpoint; a `writer` chooses another format.
+/// The options of Keras's ModelCheckpoint; in addition, a `writer` selects another file format.
 struct model_checkpoint_options {
   bool save_best_only = false;
   bool save_weights_only = false;
@@ -37,12 +37,12 @@ struct model_checkpoint_options {
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Throws option_error for a width or precision, such as the 02 of {epoch:02d}, above the 255 characters that a file
-/// name may have: formatting it could exhaust memory.
+/// Throws option_error if a width or precision in a name, such as the 02 of {epoch:02d}, is above 255, the number of
+/// characters that a file name may have: formatting it could need all memory.
 [[gnu::cold]] void require_widths(std::string const& pattern);
 
-/// Returns the path of a pattern: "w.{epoch:02d}-{val_loss:.2f}" -> "w.03-0.91". Throws option_error that lists the
-/// valid names.
+/// Returns the path that a pattern stands for: "w.{epoch:02d}-{val_loss:.2f}" -> "w.03-0.91". If a name in the pattern
+/// is not valid, throws an option_error that lists the valid names.
 [[gnu::cold]] std::string checkpoint_path(std::string const& pattern, fit_run const& run, bool in_epoch);
 
 /// The part of model_checkpoint that does not depend on the metric's type.
@@ -57,7 +57,8 @@ class model_checkpoint_on : public callback {
   void on_backup(fit_run& run) override;
   [[gnu::cold]] void state(callback_state& s) override;
 
-  /// Returns the best value, which is that of the last file: a value that could not be written does not count.
+  /// Returns the best value so far. It is the value of the last file: a value whose file could not be written does not
+  /// count.
   double best() const { return best_; }
 
  protected:
@@ -65,19 +66,19 @@ class model_checkpoint_on : public callback {
 
  private:
   [[gnu::cold]] void decide(fit_run const& run, bool in_epoch);
-  /// Returns the pattern's folder up to the first name, with its slash.
+  /// Returns the pattern up to the last slash before its first name: the folder, with its slash.
   std::string folder() const;
-  /// Whether the file can be resumed from: a whole state after every n epochs or batches. It is written in on_backup,
-  /// after the files that its state refers to.
+  /// Whether a run can resume from the file: it has a whole state and is written after every n epochs or batches. Such
+  /// a file is written in on_backup, after the files that the state refers to.
   bool is_backup() const { return !options_.save_best_only && !options_.save_weights_only; }
   [[gnu::cold]] void save(fit_run const& run);
-  /// Writes the file that was still missing when the state from which this run resumes was written. The trainer is
-  /// still in that state.
+  /// Writes the file that had not been written yet when the state from which this run resumes was saved. The trainer
+  /// must still be in that state.
   [[gnu::cold]] void catch_up(fit_run const& run);
-  /// Returns the run as it was at the end of the batch or epoch after which it resumes.
+  /// Returns the run as it was at the end of the batch or epoch before the resumed position.
   [[gnu::cold]] static fit_run moment_before(fit_run run);
-  /// Calls the writer once for a trial file, so that it fails before the first step if it cannot write. The next run
-  /// removes the trial file of a killed process.
+  /// Calls the writer once for a trial file, so that a writer that cannot write fails before the first step. If the
+  /// process is killed, the next run removes the trial file.
   [[gnu::cold]] void try_writer(fit_run const& run, std::string const& first) const;
 
   std::string pattern_;

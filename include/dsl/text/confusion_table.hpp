@@ -8,8 +8,8 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// Returns a confusion matrix as text: a row per true class, a column per predicted class, recall at the end of each
-/// row and precision below. Class names are escaped for a terminal.
+/// Returns a confusion matrix as text, with a row for each true class and a column for each predicted class. The recall
+/// of a class is at the end of its row, and the precision is below its column. Class names are escaped for a terminal.
 ///   label \ predicted  cat  dog  recall
 ///   cat                  8    2  0.8000
 ///   dog                  1    9  0.9000

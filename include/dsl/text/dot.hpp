@@ -25,16 +25,17 @@ struct dot_options {
 
 namespace dsl::text::TYPENET_MODE {
 
-/// Returns a text as a quoted string of Graphviz's language: say "hi" & go -> "say \"hi\" &amp; go". A newline stays a
+/// Returns a text as a quoted string in Graphviz's language: say "hi" & go -> "say \"hi\" &amp; go". A newline stays a
 /// newline in the diagram, and other control characters become blanks. Character entities in the text, such as &#27;,
 /// are not interpreted.
 std::string dot_string(std::string_view s);
 
-/// Returns the details that a layer's name and shape lack: " 3x3, stride 2" for a convolution, " 0.5" for a dropout.
+/// Returns details of a layer that its name and shape do not show: " 3x3, stride 2" for a convolution, " 0.5" for a
+/// dropout.
 std::string dot_details(graph_view const& g, node const& n);
 
-/// Writes a network in one pass over its nodes. Modules are nested clusters; the nodes of a layer are consecutive, so
-/// no cluster is left and entered again.
+/// Writes a network in one pass over its nodes. Modules become nested clusters. Each cluster is written in one piece,
+/// since the nodes of a layer are consecutive.
 class dot_writer {
  public:
   dot_writer(graph_view const& g, bool collapses);
@@ -45,7 +46,8 @@ class dot_writer {
   /// Returns the edges, dashed if a value goes to another device.
   std::string edges(int indent);
 
-  /// Returns the node that is drawn in place of another one: the corresponding node of the first of equal blocks.
+  /// Returns the node that is drawn in place of `node`: if blocks that are equal are drawn once, this is the
+  /// corresponding node of the first block.
   int shown(int node) const { return collapses_ ? blocks_.shown(node) : node; }
 
  private:
@@ -55,7 +57,8 @@ class dot_writer {
   int device_of(int scope) const { return device_[static_cast<std::size_t>(scope)]; }
 
   std::string label(int i) const;
-  /// Returns a node's style: on several devices a colour per device, on one a colour for nodes with parameters.
+  /// Returns the style of a node. If there are several devices, each device has a colour; if there is only one, nodes
+  /// with parameters are coloured.
   std::string look(node const& n) const;
 
   void enter(int scope, int indent);
@@ -75,13 +78,13 @@ class dot_writer {
 
 namespace dsl::TYPENET_MODE {
 
-/// Returns a diagram of a network for Graphviz: a node per layer with its position, shape and parameters, and frames
-/// for modules, branches and devices. The text depends only on the network and the options.
+/// Returns a diagram of a network for Graphviz. It has a node for each layer, with the layer's position, shape and
+/// parameters, and frames for modules, branches and devices. The text depends only on the network and the options.
 ///   dot -Tsvg network.dot -o network.svg
 std::string dot(graph_view const& g, dot_options const& o = {});
 
-/// Returns a diagram of a network's type. dot<dsl::replicate<4, model>>() has a frame for the towers,
-/// dot<dsl::pipeline<4, model>>() one for the micro-batches.
+/// Returns a diagram of a network type. dot<dsl::replicate<4, model>>() has a frame for the towers, and
+/// dot<dsl::pipeline<4, model>>() has a frame for the micro-batches.
 template <class Network>
   requires is_network<Network>
 std::string dot(dot_options o = {}) {

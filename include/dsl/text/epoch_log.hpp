@@ -12,14 +12,14 @@ namespace dsl::text::TYPENET_MODE {
 
 using detail::print;
 
-/// Returns " - loss: 1.4323 - acc: 0.4787 - val_loss: 1.1319 - val_acc: 0.5983".
+/// Returns the metrics of an epoch as text: " - loss: 1.4323 - acc: 0.4787 - val_loss: 1.1319 - val_acc: 0.5983".
 std::string metrics(epoch_record const& e);
 
 }  // namespace dsl::text::TYPENET_MODE
 
 namespace dsl::TYPENET_MODE {
 
-/// Logs as Keras's verbose=2 does: two lines per epoch. Of several processes, only process 0 prints.
+/// Logs two lines per epoch, as Keras's verbose=2 does. If there are several processes, only process 0 prints.
 ///   Epoch 1/70
 ///    - 64s - loss: 1.4323 - acc: 0.4787 - val_loss: 1.1319 - val_acc: 0.5983
 struct epoch_log : callback {

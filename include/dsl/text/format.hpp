@@ -11,19 +11,19 @@ namespace dsl::text::TYPENET_MODE {
 /// Formats a metric as Keras does: 0.0340 -> "0.0340", 0.001 -> "1.0000e-03", 0 -> "0.0000e+00".
 std::string metric(double value);
 
-/// 1656250 -> "1,656,250".
+/// Formats a count with commas: 1656250 -> "1,656,250".
 std::string thousands(long long n);
 
-/// 260046848 -> "248.0 MiB".
+/// Formats a number of bytes: 260046848 -> "248.0 MiB".
 std::string bytes(long long n);
 
-/// Returns "96x32x32", or "10" for one pixel per channel.
+/// Returns a shape as text: "96x32x32", or "10" if there is one pixel per channel.
 std::string shape(dsl::shape const& s);
 
-/// 9 -> "9s", 75 -> "1:15", 3725 -> "1:02:05".
+/// Formats a duration: 9 -> "9s", 75 -> "1:15", 3725 -> "1:02:05".
 std::string duration(double seconds);
 
-/// 1.5 -> "2s/step", 0.1184 -> "118ms/step", 0.0004 -> "400us/step".
+/// Formats the time of a step: 1.5 -> "2s/step", 0.1184 -> "118ms/step", 0.0004 -> "400us/step".
 std::string step_time(double seconds);
 
 }  // namespace dsl::text::TYPENET_MODE

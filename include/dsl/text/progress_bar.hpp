@@ -38,15 +38,15 @@ std::string draw_bar(progress const& p, line_style const& style, int cells);
 
 /// Returns one line without a newline:
 ///   60/120 [=========>..........] ETA 7s - 118ms/step - 271 images/s - loss: 1.2345 - acc: 0.5678
-/// If it does not fit, the bar becomes shorter and then fields are dropped, the least important first: images/s,
-/// ms/step, the bar, the accuracies of training, the time. It is at most style.width - 1 columns wide, since some
-/// terminals wrap in the last column.
+/// The line is at most style.width - 1 columns wide, since some terminals wrap in the last column. If the line would be
+/// longer, the bar becomes shorter; then fields are left out, in this order: images/s, ms/step, the bar, the accuracies
+/// of training, the time.
 std::string progress_line(progress const& p, line_style const& style);
 
 /// Whether a stream is a terminal.
 bool is_terminal(std::FILE* out);
 
-/// Returns the number of columns of a stream's terminal, or 80 if the stream is not a terminal.
+/// Returns the number of columns of the terminal that a stream writes to, or 80 if it does not write to a terminal.
 int terminal_width(std::FILE* out);
 
 /// Whether the user's locale is UTF-8, according to the environment: setlocale() need not have been called.
@@ -56,9 +56,9 @@ bool has_utf8();
 
 namespace dsl::TYPENET_MODE {
 
-/// Logs as Keras's verbose=1 does. On a terminal it draws one line per epoch, at most every 50 ms and cut to the
-/// current width. In a pipe or a file it writes no control characters: a line at the end of each epoch, and one every
-/// 30 s of a long epoch.
+/// Logs as Keras's verbose=1 does. On a terminal, it draws one line per epoch, updates the line at most every 50 ms,
+/// and cuts it to the terminal's current width. To a pipe or a file, it writes a line at the end of each epoch, and
+/// every 30 s during a long epoch, without control characters.
 class progress_bar : public callback {
  public:
   explicit progress_bar(std::FILE* out = stdout) : out_(out) {}

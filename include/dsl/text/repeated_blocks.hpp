@@ -9,18 +9,19 @@
 
 namespace dsl::text::TYPENET_MODE {
 
-/// Finds consecutive equal blocks: layers of one parent, each with several operations and with the same structure,
-/// attributes and shapes, that read only the previous one's output. A diagram shows the first one in place of all.
-/// Networks with layers on several devices have no such blocks.
+/// Finds consecutive equal blocks. A block is a layer with several operations that read only each other and the output
+/// of the previous block; equal blocks have the same parent, structure, attributes and shapes. A diagram shows the
+/// first block in place of all. A network with layers on several devices has no such blocks.
 class repeated_blocks {
  public:
   explicit repeated_blocks(graph_view const& g);
 
-  /// Returns how many equal blocks the scope stands for: usually 1, and 0 for a block that an earlier one stands for.
+  /// Returns how many equal blocks are drawn as this scope: usually 1, and 0 for a block in whose place an earlier one
+  /// is drawn.
   int count(int scope) const { return count_[at(scope)]; }
-  /// Returns the last of the blocks that the scope stands for, usually itself.
+  /// Returns the last of the equal blocks that are drawn as this scope, usually the scope itself.
   int last(int scope) const { return last_[at(scope)]; }
-  /// Returns the node that stands for another one, usually itself.
+  /// Returns the node that is drawn in place of `node`, usually `node` itself.
   int shown(int node) const;
 
  private:
@@ -32,10 +33,11 @@ class repeated_blocks {
   void find_in(std::vector<int> const& layers);
   /// Whether a block has several operations that read only each other and the output of the operation before them.
   bool stands_alone(int scope) const;
-  /// Whether two such blocks compute the same, and their parts have the same names.
+  /// Whether two such blocks compute the same and the names of their parts are the same.
   bool equal(int a, int b) const;
   bool same_name(int a, int b) const;
-  /// Whether only the block `next` reads a block's output, and nothing outside reads its inner values.
+  /// Whether the output of block `scope` is read only by the block `next`, and its inner values are read only inside
+  /// it.
   bool leads_only_to(int scope, int next) const;
   int producer(node const& n, int input) const { return graph_.tensors[graph_.input(n, input)].producer; }
 

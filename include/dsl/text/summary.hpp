@@ -14,7 +14,7 @@ namespace dsl::text::TYPENET_MODE {
 /// Returns the name of a node's operation, for a layer without a name.
 inline std::string operation(node const& n) { return detail::word_of(n); }
 
-/// The names of layers as in the table and in the compiler's dsl::at<2, 1, 0>: "2.1.0".
+/// The names of layers, which are the same in the table and in the compiler's messages: dsl::at<2, 1, 0> is "2.1.0".
 class layer_names {
  public:
   explicit layer_names(graph_view const& g);
@@ -23,11 +23,11 @@ class layer_names {
   std::string path(int scope) const;
   int depth(int scope) const { return scope > 0 ? 1 + depth(graph_.scopes[scope].parent) : 0; }
   std::string name(int scope) const;
-  /// Whether a layer is a single node, whose line then stands for both.
+  /// Whether a layer consists of a single node, so that one line stands for both.
   bool is_one_node(int scope) const { return own_[at(scope)] == 1 && !parent_[at(scope)]; }
 
-  /// Returns how other lines name a node: by its layer and, if that has several nodes of its own, by its number there:
-  /// "3:2".
+  /// Returns the name by which other lines refer to a node: the position of its layer and, if the layer has several
+  /// nodes of its own, the number of the node in the layer: "3:2".
   std::string reference(int n) const;
   /// Returns the first column of the line of node n: its position and its layer or operation, indented by depth.
   std::string line(int n) const;
@@ -45,13 +45,14 @@ struct summary_line {
   std::string layer{}, output{}, parameters{}, device{}, from{};
 };
 
-/// Returns the node that computed a tensor, whichever device it is on, skipping transfers.
+/// Returns the node that computed a tensor. Transfers between devices are skipped.
 int maker_of(graph_view const& g, int tensor);
 
 /// Returns the lines of the table, without its header and totals.
 std::vector<summary_line> summary_lines(graph_view const& g);
 
-/// Returns the operations that a training step runs a second time, in that order: "4.0.0:2 batch_norm, 3:2 batch_norm".
+/// Returns the operations that a training step computes a second time to save memory, in the order in which it does so:
+/// "4.0.0:2 batch_norm, 3:2 batch_norm".
 std::string operations_again(graph_view const& g, plan const& p);
 
 }  // namespace dsl::text::TYPENET_MODE
@@ -60,12 +61,12 @@ namespace dsl::TYPENET_MODE {
 
 /// Returns the table of layers as text: positions as in the compiler's messages (dsl::at<2, 1> is 2.1), shapes as
 /// channels x height x width, and parameters counted as in Keras. The column `connected to` names the inputs of a line
-/// that does not follow from the one before. On several devices it shows the device of each layer and the share of each
-/// device. Memory is that of training in `micro_batches` parts; with a limit also the operations that run again to keep
-/// it.
+/// if they are not the output of the line before. If there are several devices, the table shows the device of each
+/// layer and what each device has of the whole. The memory shown is for training in `micro_batches` parts. If a limit
+/// is given, the table also shows the operations that are computed a second time to stay within the limit.
 std::string summary(graph_view const& g, int micro_batches = 1, memory_limit limit = {});
 
-/// The printer of model::summary().
+/// Prints the table for model::summary().
 struct summary_printer {
   /// Prints summary() to standard output.
   static void print(graph_view const& g, int micro_batches, memory_limit limit);

@@ -9,7 +9,7 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// Returns base * factor^floor(epoch / every), as PyTorch's StepLR.
+/// Returns base * factor^floor(epoch / every), the same as PyTorch's StepLR.
 ///   step_decay{0.1, 30} -> 0.1 for epochs 0 to 29, 0.01 for 30 to 59, ...
 struct step_decay {
   double base = 0.1;
@@ -18,17 +18,17 @@ struct step_decay {
   double operator()(int epoch) const;
 };
 
-/// Half a cosine over the run from base down to end, changing with every step (Loshchilov & Hutter 2017, without
-/// restarts; Keras's CosineDecay over all steps, with alpha = end / base).
+/// Decreases the rate over the whole run from `base` to `end` along half a cosine. The rate changes with every step
+/// (Loshchilov & Hutter 2017, without restarts). It equals Keras's CosineDecay over all steps with alpha = end / base.
 struct cosine_decay {
   double base = 0.1;
   double end = 0;
   double operator()(schedule_point const& at) const;
 };
 
-/// Smith & Topin's "super-convergence", as PyTorch's OneCycleLR computes it with its defaults: during the first `rise`
-/// of the run's steps from max_rate / start_divisor up to max_rate, then down to max_rate / start_divisor /
-/// end_divisor, along cosines. Momentum does not change (OneCycleLR's cycle_momentum=False).
+/// Smith & Topin's "super-convergence", computed as by PyTorch's OneCycleLR with its defaults. During the first `rise`
+/// of the run's steps, the rate rises from max_rate / start_divisor to max_rate; then it falls to max_rate /
+/// start_divisor / end_divisor, both along cosines. Momentum does not change (OneCycleLR's cycle_momentum=False).
 struct one_cycle {
   double max_rate = 0.1;
   double rise = 0.3;
@@ -44,7 +44,7 @@ struct one_cycle {
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Returns a step's rate in a schedule of steps or of epochs.
+/// Returns the learning rate of a step, from a schedule that counts in steps or in epochs.
 template <class F>
 double rate_at(F& schedule, schedule_point const& at) {
   if constexpr (std::invocable<F&, int>)
@@ -57,8 +57,8 @@ double rate_at(F& schedule, schedule_point const& at) {
 
 namespace dsl::TYPENET_MODE {
 
-/// Scales the first `epochs` of another schedule by a straight line that reaches 1 with their last step (Goyal et al.
-/// 2017, for large batches):
+/// Multiplies the rates of another schedule during its first `epochs` epochs by a factor that grows linearly and
+/// reaches 1 at the last step of these epochs (Goyal et al. 2017, for large batches):
 ///   learning_rate_schedule{warm_up{cosine_decay{.base = 0.4}, 5}}
 template <class F>
 struct warm_up {
@@ -79,8 +79,8 @@ warm_up(F, int) -> warm_up<F>;
 template <class F>
 warm_up(F) -> warm_up<F>;
 
-/// Follows another schedule for `epochs` epochs, then holds the rate that this schedule has at the first step of the
-/// next epoch. Use it if weights are averaged from there on.
+/// Follows another schedule for `epochs` epochs, then keeps the rate that the other schedule has at the first step of
+/// the next epoch. This is useful if the weights of the remaining epochs are averaged.
 ///   learning_rate_schedule{hold{one_cycle{.max_rate = 0.05}, 25}}
 template <class F>
 struct hold {

@@ -16,7 +16,8 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// Satisfied by a loss of a single output y with the target t; the loss of a sample is the mean over its outputs:
+/// Satisfied by a loss that compares a single output y with its target t. The loss of a sample is the mean over the
+/// sample's outputs:
 ///   struct log_cosh {
 ///     double value(double y, double t) const { return std::log(std::cosh(y - t)); }
 ///     double derivative(double y, double t) const { return std::tanh(y - t); }  // of the value, with respect to y
@@ -27,8 +28,8 @@ concept loss_of_outputs = requires(L const& l, double y) {
   { l.derivative(y, y) } -> std::convertible_to<double>;
 };
 
-/// Satisfied by a loss of whole samples. derivative() adds the derivative with respect to each output to its last
-/// argument, which is 0 before the call.
+/// Satisfied by a loss that is computed from all outputs of a sample at once. derivative() adds the derivative with
+/// respect to each output to the elements of its last argument, which are 0 before the call.
 template <class L>
 concept loss_of_samples = requires(L const& l, std::span<double const> y, std::span<double> to) {
   { l.value(y, y) } -> std::convertible_to<double>;
@@ -39,7 +40,7 @@ concept loss_of_samples = requires(L const& l, std::span<double const> y, std::s
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// A loss's type as executors call it.
+/// Gives a loss's type the interface that executors call.
 template <class L>
 class custom_loss_of final : public custom_loss {
  public:
@@ -82,9 +83,9 @@ class any_loss {
     if constexpr (complete) own_ = std::make_shared<detail::custom_loss_of<L>>(std::move(own));
   }
 
-  /// Returns the loss, or loss::custom for a loss of your own.
+  /// Returns which of the library's losses this is, or loss::custom for a loss of your own.
   dsl::loss kind() const { return kind_; }
-  /// Returns null for the library's own losses.
+  /// Returns your own loss, or null if the loss is one of the library's.
   std::shared_ptr<custom_loss const> const& own() const { return own_; }
 
  private:

@@ -27,7 +27,7 @@ template <class Number, class Found>
 inline constexpr bool fits<std::vector<Number>, Found> =
     std::is_convertible_v<Found, Number> || std::is_convertible_v<Found, std::vector<Number>>;
 
-/// Accepts any value of an option, and reports one of another type.
+/// Accepts any value of an option, and reports a value of a wrong type.
 template <class Option, class Takes>
 struct any_value {
   any_value() = default;
@@ -115,7 +115,7 @@ struct any_loss_option {
   }
 };
 
-/// The weights of the outputs' losses, in braces of their own.
+/// The weights of the outputs' losses, written in braces of their own inside the options.
 struct any_loss_weights : any_value<broken::field::loss_weights, std::vector<output_weight>> {
   using any_value::any_value;
   any_loss_weights(std::initializer_list<output_weight>) {}  // NOLINT(google-explicit-constructor)
@@ -140,8 +140,8 @@ struct any_compile_options {
   any_value<broken::field::verify, plan_checker> verify{};
 };
 
-/// Any argument before such options can be converted to these types. Because it must be converted, an overload whose
-/// options fit is preferred.
+/// Any argument before the options can be converted to these types. Because this needs a conversion, an overload with
+/// the right options is preferred.
 struct any_executor {
   template <class Found>
   any_executor(Found const&) {  // NOLINT(google-explicit-constructor)

@@ -12,7 +12,8 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// An input of a batch: the network's first one if the name is empty, otherwise that of named_input<"name", ...>.
+/// An input of a batch. It is the network's first input if the name is empty, otherwise the input of
+/// named_input<"name", ...>.
 struct batch_input {
   std::string_view name;
   std::span<float const> numbers;  // (batch, channels, height, width), normalised
@@ -28,24 +29,25 @@ struct batch_checks {
   graph_view const& graph;
   dsl::loss loss;
 
-  /// Returns whether a class number belongs to a sample or, if the output is not flat, to a pixel.
+  /// Returns whether a label is the class of a whole sample or, if the output is not flat, of a pixel.
   target_kind targets_of_labels() const;
-  /// Returns the number of samples of these labels or values, which must be an integer.
+  /// Returns the number of samples that these labels or values belong to. Throws data_error if it is not an integer.
   std::size_t samples_of(std::span<std::int32_t const> labels) const;
   std::size_t samples_of(std::span<float const> values) const;
-  /// Requires a loss that compares with such targets, and values for a network with one output.
+  /// Requires that the loss compares with this kind of targets. If the targets are values, also requires that the
+  /// network has one output.
   [[gnu::cold]] void require_loss_takes(target_kind targets) const;
-  /// Requires a loss that takes class numbers, and numbers of classes that the network has, or -1 for a pixel without
-  /// one.
+  /// Requires that the loss takes class numbers, and that each label is the number of one of the network's classes, or
+  /// -1 for a pixel without a class.
   void require_labels(std::int32_t const* labels, int size) const;
-  /// Returns the inputs' numbers in the order of the graph's nodes, the first input's first. Each input must be given
-  /// once and have `size` samples.
+  /// Returns the addresses of the inputs' numbers in the order of the input nodes in the graph. Each input must be
+  /// given once and have `size` samples.
   [[gnu::cold]] std::vector<float const*> arranged(char const* what, std::vector<batch_input> const& inputs,
                                                    std::size_t size) const;
-  /// Requires a network without further inputs, which such a call cannot pass.
+  /// Requires that the network has no further inputs, since such a call cannot pass them.
   [[gnu::cold]] void require_one_input(char const* what) const;
 
-  /// Requires `batch` samples of this shape, and a batch of at least one sample.
+  /// Requires that the `found` numbers are `batch` samples of this shape, and that `batch` is at least 1.
   [[gnu::cold]] static void require_count(char const* what, std::size_t found, std::size_t batch, shape const& each);
   static void require_size(int batch);
 };

@@ -32,14 +32,15 @@ class weight_averager;  // <dsl/training/weight_average.hpp>
 /// every weight at once.
 constexpr bool is_learning_rate(double r) { return r >= 0 && r < 1e30; }
 
-/// Returns name_of() of a type that is only known at run time.
+/// Returns what name_of() would return for a type that is only known at run time.
 [[gnu::cold]] std::string dynamic_name(std::type_info const& type);
 
 }  // namespace dsl::detail::TYPENET_MODE
 
 namespace dsl::TYPENET_MODE {
 
-/// The position of a run between two steps: the data, besides the trainer's state, that it needs to resume from there.
+/// The position of a run between two steps. Together with the trainer's state, it is all that the run needs to resume
+/// from there.
 struct fit_position {
   int epoch = 0;          // from 0
   std::int64_t step = 0;  // steps done in that epoch; fit_run::steps: its validation is still to come
@@ -47,17 +48,17 @@ struct fit_position {
   double correct = 0;
   double learning_rate = 0;  // at the beginning of that epoch
   double seconds = 0;        // since then
-  /// The divisor of the sums: the number of samples of these steps, or of their labelled pixels. Checkpoints do not
-  /// contain it: fit counts again.
+  /// The divisor of the sums: the number of samples, or of labelled pixels, in the steps of this epoch so far.
+  /// Checkpoints do not contain the divisor, because fit can count it again.
   std::int64_t counted = 0;
   std::vector<double> outputs{};  // with several outputs: the sums of each, its loss and then its correct predictions
 };
 
-/// Returns the means over `samples` samples.
+/// Returns the mean scores from sums over `samples` samples.
 inline scores mean_scores(double loss, double correct, double samples, bool has_acc) {
   return {loss / samples, has_acc ? correct / samples : __builtin_nan("")};
 }
-/// Returns these means and those of several outputs, from the sums in fit_position::outputs.
+/// Returns these mean scores together with those of each of several outputs, from the sums in fit_position::outputs.
 [[gnu::cold]] scores mean_scores(double loss, double correct, double samples, bool has_acc,
                                  std::vector<std::string> const& outputs, std::vector<double> const& sums);
 
@@ -81,10 +82,10 @@ struct fit_run {
   bool failed = false;     // whether the loss is no longer finite, and a callback has ended the run for it
   bool leads = true;       // whether this is the process that prints and writes files
   fit_position next{};     // the position after the last step; on_restore may change where the run begins
-  /// Points to a number of a callback, which a signal handler or another thread may set to a signal's number at any
-  /// time, in one process or in all. Then on_backup is called after the current step, one more step or a batch of
-  /// validation shows that the loss of that state is finite, and fit throws interrupted, in every process after the
-  /// same step.
+  /// Points to a number that a callback owns. A signal handler or another thread may set this number to a signal's
+  /// number at any time, in one process or in all. Then the following happens, in every process after the same step:
+  /// on_backup is called after the current step; one more step, or a batch of validation, shows that the loss of the
+  /// saved state is finite; and fit throws interrupted.
   int const* interrupt = nullptr;
   int interrupted = 0;  // the number found there: the state of this on_backup is the one to resume from
   bool proven = false;  // whether the loss of `next`'s weights is known to be finite, or nothing will compute it
@@ -108,30 +109,33 @@ struct fit_run {
 /// prints.
 struct callback {
   virtual ~callback() = default;
-  /// Called by fit at these points of a run, in the order in which callbacks were given.
+  /// fit calls these functions at the points of a run that their names say, for each callback in the order in which the
+  /// callbacks were given.
   virtual void on_train_begin(fit_run&) {}
   virtual void on_epoch_begin(fit_run&) {}
   virtual void on_batch_end(fit_run&) {}
   virtual void on_epoch_end(fit_run&) {}
   virtual void on_train_end(fit_run&) {}
-  /// Called when the loss is no longer finite. Returning true ends the run without this epoch; if no callback does, fit
-  /// throws.
+  /// Called when the loss is no longer finite. A callback that returns true ends the run, and the record of this epoch
+  /// is left out. If no callback returns true, fit throws.
   virtual bool on_bad_loss(fit_run&) { return false; }
 
   /// Saves or restores the state that must survive a restart: call s("best", best) for each variable.
   virtual void state(callback_state&) {}
 
-  /// Called first of all: the run may resume from a file.
+  /// Called before all other functions, so that a callback can make the run resume from a file.
   virtual void on_restore(fit_run&) {}
-  /// Called in the reverse order of the callbacks if one has thrown in on_restore, on_train_begin or on_resume, so that
-  /// the run does not begin. A callback that has changed the trainer must restore it. Must not throw.
+  /// Called if a callback has thrown in on_restore, on_train_begin or on_resume, so that the run does not begin. The
+  /// callbacks are called in reverse order. A callback that has changed the trainer must undo the change here. Must not
+  /// throw.
   virtual void on_refused(fit_run&) {}
   /// Called after every callback's on_train_begin and, if the run resumes within an epoch, also after on_epoch_begin. A
-  /// callback that changed run.next in on_restore restores the others' state and the learning rate here.
+  /// callback that changed run.next in on_restore restores the state of the other callbacks and the learning rate here.
   virtual void on_resume(fit_run&) {}
-  /// Called after every callback's on_batch_end, and after every on_epoch_end: all state then belongs to run.next, and
-  /// may be written. on_backup follows, for the file from which a run resumes: if the process is killed in between, the
-  /// resumed run repeats on_saving_point with the same result.
+  /// Called after every callback's on_batch_end, and after every on_epoch_end. At this point all state belongs to the
+  /// position run.next, so a callback may write it to a file. on_backup is called next and writes the file from which a
+  /// run resumes. If the process is killed between the two calls, the resumed run calls on_saving_point again with the
+  /// same result.
   virtual void on_saving_point(fit_run&) {}
   virtual void on_backup(fit_run&) {}
 
@@ -154,7 +158,8 @@ inline constexpr bool shares_callback<std::shared_ptr<C>> = true;
 
 namespace dsl::TYPENET_MODE {
 
-/// Holds any callback as a value: a copy of it, or a callback shared with its owner, who can inspect it afterwards.
+/// Holds any callback as a value. The handle has a copy of the callback, or shares it with an owner who can inspect it
+/// after the run.
 class callback_handle {
  public:
   template <std::derived_from<callback> C>
@@ -176,8 +181,9 @@ class callback_handle {
 
   /// Returns the callback, which is never null.
   callback* operator->() const { return callback_.get(); }
-  /// Returns the name of the callback's type without arguments, such as early_stopping, also for a pointer to callback.
-  /// A checkpoint stores its state under this name. It is valid as long as the handle exists.
+  /// Returns the name of the callback's type without template arguments, such as early_stopping, even if the callback
+  /// was given as a pointer to `callback`. A checkpoint stores the callback's state under this name. The returned name
+  /// is valid while this handle exists.
   detail::name name() const { return {name_.data(), static_cast<int>(name_.size())}; }
 
  private:

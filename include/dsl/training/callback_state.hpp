@@ -18,7 +18,7 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Whether T's bytes mean the same in another process, unlike those of a view or a pointer.
+/// Whether the bytes of a T mean the same in another process. The bytes of a view or a pointer do not.
 template <class T>
 inline constexpr bool is_number = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 template <class T, std::size_t N>
@@ -46,10 +46,11 @@ namespace dsl::TYPENET_MODE {
 class callback_state {
  public:
   callback_state() = default;  // saves
-  /// Restores from the result of bytes(). `from` names the file and the callback in messages.
+  /// Restores variables from `bytes`, the result of bytes() in an earlier run. Messages use `from` to name the file and
+  /// the callback.
   callback_state(std::string bytes, std::string from);
 
-  /// Saves or restores a number, an enumeration, or a fixed-size array of them. Anything else that can be written as
+  /// Saves or restores a number, an enumeration, or a fixed-size array of these. Anything else that can be written as
   /// text, such as a random number generator by <<, can be saved as a std::string.
   template <class T>
   void operator()(char const* key, T& value) {
@@ -59,8 +60,8 @@ class callback_state {
     else
       write(key, &value, sizeof value);
   }
-  /// Saves or restores a counter or an index. Throws file_error if the number in the file is not in [least, most], so
-  /// that it can be used unchecked afterwards.
+  /// Saves or restores a counter or an index. A restored number is always in [least, most] and needs no further check:
+  /// throws file_error if the number in the file is not.
   template <std::signed_integral T>
   void operator()(char const* key, T& value, std::int64_t least, std::int64_t most) {
     T found = value;
@@ -74,16 +75,16 @@ class callback_state {
   void operator()(char const* key, std::vector<float>& value) { array(key, value); }
   void operator()(char const* key, std::vector<double>& value) { array(key, value); }
 
-  /// Checks a text that must not have changed: throws file_error if the file has another one.
+  /// Saves a text, or requires that the file has the same text. Throws file_error if the text in the file differs.
   [[gnu::cold]] void same(char const* key, std::string const& value);
 
-  /// Checks a condition on several numbers: throws file_error if those of the file do not meet it.
+  /// Throws file_error if `holds` is false, a condition that several numbers of the file must meet together.
   [[gnu::cold]] void need(bool holds, char const* what) const;
 
-  /// The largest value of any count in a run, such as its steps or the bytes of its log.
+  /// The largest value that any counter of a run may have, such as its steps or the bytes of its log.
   static constexpr std::int64_t largest_count = std::int64_t{1} << 53;
 
-  /// Whether it restores state rather than saving it.
+  /// Whether calls restore variables rather than save them.
   bool restores() const { return restores_; }
   /// Returns the saved bytes, for a file.
   std::string const& bytes() const { return bytes_; }

@@ -16,9 +16,9 @@ namespace dsl::detail::TYPENET_MODE {
 
 [[gnu::cold]] void require_pictures(graph_view const& g, dataset const& data, char const* what);
 
-/// Requires samples with the network's further inputs, by name, and no others.
+/// Requires that the samples have exactly the further inputs of the network, by name.
 [[gnu::cold]] void require_further_inputs(graph_view const& g, dataset const& data, char const* what);
-/// Returns the name of node n, a further input.
+/// Returns the name of node n, which is a further input.
 [[gnu::cold]] std::string name_of_input(graph_view const& g, int n);
 /// Returns the name of output number k, "main" for the network's result.
 [[gnu::cold]] std::string name_of_output(graph_view const& g, int k);
@@ -31,23 +31,25 @@ namespace dsl::detail::TYPENET_MODE {
 [[gnu::cold]] target_kind targets_for(loss l, dataset const& data);
 
 [[gnu::cold]] void require_pixel_classes(graph_view const& g, loss l, dataset const& data, char const* what);
-/// Requires samples with the targets that the loss needs.
+/// Requires that there are samples, with the kind of targets that the loss needs.
 [[gnu::cold]] void require_samples(graph_view const& g, loss l, dataset const& data, char const* what);
-/// Requires target values of 0 to 1, `each` of them per sample, if the loss is binary_crossentropy: for other values it
-/// has no minimum. Throws data_error.
+/// If the loss is binary_crossentropy, requires target values from 0 to 1, `each` of them per sample: for other values
+/// this loss has no minimum. Throws data_error.
 [[gnu::cold]] void require_shares(loss l, float const* values, long long samples, long long each, char const* what);
-/// Requires the same of the values of a data set, if it has any.
+/// If the data set has target values, requires that they are from 0 to 1 if the loss is binary_crossentropy. Throws
+/// data_error.
 [[gnu::cold]] void require_shares(loss l, dataset const& data, char const* what);
 
-/// Returns the advice on a loss that is not finite, which depends on whether the samples are finite.
+/// Returns advice for a loss that is not finite. The advice depends on whether the samples are finite.
 [[gnu::cold]] char const* advice_on_bad_loss(float const* samples, long long numbers, float const* values,
                                              long long targets);
 
-/// Throws data_error unless a normalisation names inputs of the network and has a finite mean, and a finite deviation
-/// that is not 0, for each of their numbers.
+/// Requires that a normalisation names inputs of the network and has, for each number of these inputs, a finite mean
+/// and a finite deviation other than 0. Throws data_error.
 [[gnu::cold]] void require_moments_fit(graph_view const& g, normalization const& n);
 
-/// Whether two means are equal in value: a data set that was read again has its own copy.
+/// Whether two means have equal values. Comparing pointers is not enough, since a data set that was read again has its
+/// own copy.
 [[gnu::cold]] bool same_mean(std::shared_ptr<std::vector<float> const> const& a,
                              std::shared_ptr<std::vector<float> const> const& b);
 

@@ -23,7 +23,8 @@ namespace dsl::TYPENET_MODE {
 
 /// The loss, and other options that do not belong to a single run of fit.
 struct compile_options {
-  /// One of dsl::loss, or a loss of your own: a type with members value and derivative, see loss_of_outputs.
+  /// The loss: one of dsl::loss, or a loss of your own, which is a type with the members value and derivative (see
+  /// loss_of_outputs).
   any_loss loss = dsl::loss::categorical_crossentropy;
   std::uint64_t seed = 0;                     // for weights, order, augmentation and dropout
   double batch_norm_momentum = -1;            // replaces every layer's own unless -1
@@ -38,9 +39,9 @@ struct compile_options {
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Whether the compiler checks the plan. Larger plans are checked when the engine makes them. The compiler would need
-/// more than about six seconds and, for several devices, whose order is checked in one evaluation, more evaluation
-/// steps than Clang allows by default.
+/// Whether the compiler checks the plan. A larger plan is checked at run time, when the engine makes it. The compiler
+/// would need more than about six seconds for it. For several devices, whose order is checked in one evaluation, it
+/// would also need more evaluation steps than Clang allows by default.
 template <class Network>
 inline constexpr bool checked_while_compiling =
     Network::view().size.nodes * micro_batches<Network> <= (Network::device_count > 1 ? 300 : 1000);
@@ -62,7 +63,7 @@ constexpr bool sound() {
     return true;
 }
 
-/// Requires an executor that keeps the network's budget, if it has one.
+/// If the network has a memory budget, requires an executor that keeps it.
 template <class Network, class Executor>
 constexpr void require_budgets_are_kept() {
   if constexpr (requires { Network::limit; }) {
@@ -85,7 +86,7 @@ constexpr void require_crossentropy_suits() {
 /// invalid numbers.
 engine_options checked_options(graph_view const& g, update_rule const& update, compile_options const& o);
 
-/// Returns the options of every engine of a network.
+/// Returns the options that are the same for the engine of every network.
 template <class Network>
 [[gnu::cold]] engine_options options_of(update_rule const& update, compile_options const& o) {
   engine_options engine = checked_options(Network::view(), update, o);
@@ -100,7 +101,7 @@ template <class Network>
   return engine;
 }
 
-/// Names the class that reports which argument of compile is of a wrong kind.
+/// Carries the report of which argument of compile() has a wrong type.
 template <class First = broken::nothing, class Second = broken::nothing, class Third = broken::nothing, class...>
 struct wrong_argument : rules::says<broken::compile_takes_an_executor<First, false>> {};
 template <optimizer First, class Second, class Third, class... Rest>
@@ -164,7 +165,7 @@ auto compile(Executor const&, Optimizer const&, compile_options const&) {
   return trainer{nullptr, 0};
 }
 
-/// Accepts the arguments that no other compile() accepts, and reports which of them is wrong.
+/// Accepts the arguments that no other compile() accepts, and reports which argument is wrong.
 template <class Network, class... Given>
 auto compile(Given const&...) {
   static_cast<void>(sizeof(typename detail::wrong_argument<Given...>::type));

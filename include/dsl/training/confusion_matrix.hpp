@@ -17,8 +17,9 @@ namespace dsl::TYPENET_MODE {
 /// Counts how often a classifier predicted each class for samples of each class, in evaluate:
 ///   dsl::confusion_matrix confusion;
 ///   dsl::scores const s = trainer.evaluate(cifar.test, 64, &confusion);
-/// confusion.count(/*label=*/3, /*predicted=*/5);   // cats that were predicted to be dogs It holds the counts of the
-/// last evaluation, over all processes. With a class per pixel it counts labelled pixels instead of samples.
+///   confusion.count(/*label=*/3, /*predicted=*/5);   // cats that were predicted to be dogs
+/// The object has the counts of the last evaluation, over all processes. If the labels are a class per pixel, it counts
+/// labelled pixels instead of samples.
 class confusion_matrix final : public evaluation_observer {
  public:
   /// Return the number of classes and their names.
@@ -31,25 +32,27 @@ class confusion_matrix final : public evaluation_observer {
   long long samples() const { return labelled(0, classes()); }
   /// Returns the number of samples of one class.
   long long samples(int label) const { return labelled(label, label + 1); }
-  /// Returns the share of samples on the diagonal, which is evaluate's accuracy; 0 without samples.
+  /// Returns the share of all samples that were predicted correctly, which is evaluate's accuracy; 0 without samples.
   double accuracy() const;
-  /// Returns the share of a class's samples that were predicted correctly; 0 if there are none.
+  /// Returns the share of the samples of class `label` that were predicted correctly; 0 if the class has no samples.
   double recall(int label) const { return share(count(label, label), samples(label)); }
-  /// Returns the share of correct predictions among the predictions of a class; 0 if there are none.
+  /// Returns how many of the predictions of class `predicted` are correct, as a share of them; 0 if it was never
+  /// predicted.
   double precision(int predicted) const;
   /// Returns the harmonic mean of a class's precision and recall; 0 if both are 0.
   double f1(int label) const;
-  /// Returns a class's intersection over union: the number of samples of the class that were predicted correctly,
-  /// divided by the number of samples that are of the class or were predicted to be; 0 if there are none.
-  double iou(int label) const;
-  /// Returns the mean of iou() over the classes that occur or were predicted: the mean IoU of a segmentation; 0 without
+  /// Returns the intersection over union of class `label`: the number of its samples that were predicted correctly,
+  /// divided by the number of samples that have this class or were predicted to have it; 0 if there are no such
   /// samples.
+  double iou(int label) const;
+  /// Returns the mean of iou() over the classes that occur or were predicted, which is the mean IoU of a segmentation;
+  /// 0 without samples.
   double mean_iou() const { return mean(&confusion_matrix::iou); }
-  /// Returns the same mean of another score: mean(&confusion_matrix::f1) is the macro F1.
+  /// Returns the mean of any score of a class over the same classes: mean(&confusion_matrix::f1) is the macro F1.
   double mean(double (confusion_matrix::*of_class)(int) const) const;
 
   [[gnu::cold]] void on_begin(dataset const& data) override;
-  /// Counts a batch. Of equal outputs, the first one is the prediction, as for the accuracy.
+  /// Counts a batch. If several outputs are equally large, the first of them is the prediction, as for the accuracy.
   [[gnu::cold]] void on_batch(float const* outputs, std::int32_t const* labels, std::int64_t, int size) override;
   [[gnu::cold]] void on_end(process_checks* processes) override;
 

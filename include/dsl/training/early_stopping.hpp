@@ -35,16 +35,18 @@ class early_stopping_on : public callback {
   void on_train_begin(fit_run& run) override;
   [[gnu::cold]] void on_epoch_end(fit_run& run) override;
   [[gnu::cold]] void on_train_end(fit_run& run) override;
-  /// Restores the best weights before fit() throws, unless another callback ends the run.
+  /// Restores the best weights before fit() throws because of the loss. If another callback ends the run instead, fit()
+  /// does not throw.
   [[gnu::cold]] bool on_bad_loss(fit_run& run) override;
   [[gnu::cold]] void state(callback_state& s) override;
 
-  /// Return the best value so far, its epoch (from 0), and the epoch after which it ended the run (0: it did not). Only
-  /// epochs that the callback has seen count: if it is first used in a resumed run, earlier epochs do not.
+  /// Return the best value so far, the epoch of this value (from 0), and the epoch after which this callback ended the
+  /// run, or 0 if it did not. If the callback is first used in a resumed run, epochs before that do not count.
   double best() const { return best_; }
   int best_epoch() const { return best_epoch_; }
   int stopped_epoch() const { return stopped_epoch_; }
-  /// Whether it holds the weights of an epoch, which the network gets after the run; only with restore_best_weights.
+  /// Whether the callback has a copy of the best epoch's weights, which the network gets after the run. It has one only
+  /// with restore_best_weights.
   bool has_weights() const { return !best_weights_.empty(); }
 
  protected:

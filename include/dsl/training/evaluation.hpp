@@ -17,14 +17,17 @@ class evaluation_observer {
   virtual ~evaluation_observer() = default;
   /// Called before the first batch of a data set.
   virtual void on_begin(dataset const&) {}
-  /// Called with samples first .. first+size-1 of the data set, each of them once, whatever batches, towers or
-  /// micro-batches they were in. outputs: (size, outputs per sample); for two classes with a single output p, (size, 2)
-  /// with 1 - p and p. With a class per pixel outputs are (size, classes, height, width), and labels (size, height,
-  /// width) with -1 for none. Each of several processes sees its own part.
+  /// Called with samples first .. first+size-1 of the data set. Each sample is passed exactly once, however batches are
+  /// divided into micro-batches or among towers. outputs: (size, outputs per sample); for two classes with a single
+  /// output p, (size, 2) with 1 - p and p. For a class per pixel, outputs are (size, classes, height, width), and
+  /// labels are (size, height, width), with -1 for a pixel without a class. If there are several processes, each sees
+  /// only its own part.
   virtual void on_batch(float const* outputs, std::int32_t const* labels, std::int64_t first, int size) = 0;
-  /// Called instead of on_batch for samples with values, (size, outputs per sample).
+  /// Called instead of on_batch if the samples have target values. `outputs` and `values` are (size, outputs per
+  /// sample).
   virtual void on_values(float const* /*outputs*/, float const* /*values*/, std::int64_t /*first*/, int /*size*/) {}
-  /// Called after the last batch. `processes` sums the counts of several processes; null if there is only one.
+  /// Called after the last batch. `processes` can sum counts over several processes; it is null if there is only one
+  /// process.
   virtual void on_end(process_checks* /*processes*/) {}
 
  protected:

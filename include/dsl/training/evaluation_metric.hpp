@@ -40,9 +40,9 @@ class metric_handle {
 
   /// Returns the metric's name.
   char const* name() const { return name_; }
-  /// Returns its value in the last evaluation.
+  /// Returns the metric's value in the last evaluation.
   double value() const { return value_(*observer_); }
-  /// Returns the observer, which evaluate calls.
+  /// Returns the metric as the observer that evaluate calls.
   evaluation_observer& observer() const { return *observer_; }
 
  private:
@@ -68,8 +68,8 @@ class all_metrics final : public evaluation_observer {
   std::vector<metric_handle> const& all_;
 };
 
-/// Returns the names of metrics. Throws option_error if a name cannot be a column of a log, if two metrics have the
-/// same name, or if the name is that of a score that every run has.
+/// Returns the names of the metrics. Throws option_error if a name cannot be a column of a log, if two metrics have the
+/// same name, or if a name is the one of a score that every run has.
 [[gnu::cold]] std::vector<std::string> names_of(std::vector<metric_handle> const& all,
                                                 std::vector<std::string> const& outputs);
 

@@ -14,12 +14,12 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// The version of fingerprints of networks and rules, by the fields that they cover; files store it with them. Files
-/// written before there were versions have 0. If you add a field, increment the version, and hash the field only for
-/// this and later versions, so that older files stay readable.
+/// The version of the fingerprints of networks and rules. A version says which fields are hashed. Files store the
+/// version with the fingerprint; files from before there were versions have 0. If you add a field, increment the
+/// version and hash the field only for this version and later ones, so that older files can still be read.
 inline constexpr int fingerprint_version = 1;
 
-/// A hash of what is added to it (FNV-1a, eight bytes at a time).
+/// Computes a hash of everything that is added (FNV-1a, eight bytes at a time).
 class fingerprint {
  public:
   fingerprint() = default;
@@ -39,38 +39,39 @@ class fingerprint {
   std::uint64_t value_ = 0xcbf29ce484222325u;
 };
 
-/// Adds what version 1 hashes: a custom operation's name and facts, a parameter's role and initialisation. The lists of
-/// members are complete, or this does not compile: if you add a member, hash it, too.
+/// Adds what version 1 hashes: a custom operation's name and facts, and a parameter's role and initialisation. The code
+/// lists every member, and does not compile if one is missing: if you add a member, hash it here, too.
 [[gnu::cold]] void add_operation(fingerprint& f, node const& x);
 
 /// Returns a hash of nodes, shapes, connections and numbers. It omits the names of layers, the code of custom
 /// operations, and which layers are frozen, since these do not change the weights.
 [[gnu::cold]] std::uint64_t fingerprint_of(graph_view const& g, int version = fingerprint_version);
 
-/// Returns a hash of an optimizer's rule with its gradient clipping, without the learning rate.
+/// Returns a hash of an optimizer's rule, including gradient clipping but not the learning rate.
 [[gnu::cold]] std::uint64_t fingerprint_of(update_rule const& u, int version = fingerprint_version);
 
-/// Returns a hash of which nodes are frozen; 0: none.
+/// Returns a hash of which nodes are frozen; 0 if none is.
 [[gnu::cold]] std::uint64_t fingerprint_of_frozen(graph_view const& g);
 
-/// Returns a hash of the factors of scaled<...>; 0: none.
+/// Returns a hash of the factors of scaled<...>; 0 if there are none.
 [[gnu::cold]] std::uint64_t fingerprint_of_factors(graph_view const& g);
 
 /// Returns a hash of the names of several outputs and the weights of their losses; 0 if there is one output, with the
 /// weight 1.
 [[gnu::cold]] std::uint64_t fingerprint_of_outputs(graph_view const& g, engine_options const& o);
 
-/// Returns a hash of a loss defined outside the library: its type's name, and its values and derivatives at some
-/// samples, in single precision, since mathematical libraries differ in the last bits; 0 for a loss of the library.
+/// Returns a hash of a loss of the user's own; 0 for a loss of the library. The hash covers the name of the loss's
+/// type, and its values and derivatives at some samples. These are rounded to single precision, since mathematical
+/// libraries differ in the last bits.
 [[gnu::cold]] std::uint64_t fingerprint_of_loss(graph_view const& g, engine_options const& o);
 
-/// Returns a hash of the rules by which parameters follow from gradients, and running statistics from batches, and of
-/// which parameters are trained; without the seed.
+/// Returns a hash of everything that decides how a step changes the state, except the seed: how parameters follow from
+/// gradients, how running statistics follow from batches, and which parameters are trained.
 [[gnu::cold]] std::uint64_t fingerprint_of(engine_options const& o, graph_view const& g,
                                            int version = fingerprint_version);
 
-/// The samples that a fingerprint reads: all of them if they take at most 256 MiB, otherwise 256 MiB of them, spread
-/// over the set, but at least the first and the last.
+/// The samples of a data set that a fingerprint reads. If all samples take at most 256 MiB, it reads all of them;
+/// otherwise it reads 256 MiB of samples that are spread over the data set, but at least the first and the last sample.
 struct pictures_looked_at {
   std::int64_t size = 0;   // of the set
   std::int64_t bytes = 1;  // per image
@@ -92,17 +93,18 @@ struct pictures_looked_at {
 /// Returns a hash of parameters and optimizer slots.
 [[gnu::cold]] std::uint64_t fingerprint_of(engine& e);
 
-/// Returns a hash of a policy's behaviour, since its type has no meaning in another process: of the transforms that it
-/// draws for a few images, and for one image in each later epoch of a run, up to the 10,000th.
+/// Returns a hash of what an augmentation policy does, since the identity of its type means nothing in another
+/// process. The hash covers the transforms that the policy draws for a few images, and for one image in each later
+/// epoch of the run, up to the 10,000th epoch.
 [[gnu::cold]] std::uint64_t fingerprint_of(augmentation const& policy, shape const& picture, int epochs);
 
 }  // namespace dsl::detail::TYPENET_MODE
 
 namespace dsl::TYPENET_MODE {
 
-/// Returns a 64-bit hash of a data set's labels, mean and images (of at most 256 MiB of them, but at least two,
-/// spread over the set). Equal data sets have equal hashes; different data sets almost certainly have different ones.
-/// It is for comparing runs, not a protection against forgery.
+/// Returns a 64-bit hash of a data set's labels, mean and images. It reads at most 256 MiB of images, spread over the
+/// data set, but at least two images. Equal data sets have equal hashes; different data sets almost certainly have
+/// different hashes. The hash is meant for comparing runs and is no protection against forgery.
 [[gnu::cold]] inline std::uint64_t fingerprint(dataset const& data) { return detail::fingerprint_of(data); }
 
 }  // namespace dsl::TYPENET_MODE

@@ -66,8 +66,8 @@ TYPENET_INLINE void add_operation(fingerprint& f, node const& x) {
   if (optional > 0) f.add(static_cast<int>(optional));  // only hashed if not 0, so that older files stay valid
 }
 
-/// Hashes a column stride that differs from that of rows, and dilations other than 1. Usual ones are not hashed, so
-/// that older files stay valid.
+/// Hashes the column stride of a window if it differs from the row stride, and dilations other than 1. Other values are
+/// not hashed, so that the fingerprints in older files stay valid.
 TYPENET_INLINE void add_unusual_steps(fingerprint& f, window const& w) {
   auto const& [height, width, stride, top, left, column_stride, row_dilation, column_dilation] = w;
   if (w.strides_by(stride) && !w.is_dilated()) return;

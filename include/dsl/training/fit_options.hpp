@@ -13,8 +13,8 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// The options of fit(). A step takes batch_size samples, over all devices and processes together; samples left over in
-/// one epoch appear in others.
+/// The options of fit(). A step takes batch_size samples in total, over all devices and processes. The samples of an
+/// epoch that do not fill a batch are left out of it; they appear in other epochs.
 struct fit_options {
   int epochs = 1;
   int batch_size = 64;

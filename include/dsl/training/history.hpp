@@ -8,7 +8,8 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// The mean loss, without its weight, and the share of correct predictions of one of several outputs.
+/// The scores of one of several outputs: the mean loss before it is multiplied by its weight, and the share of correct
+/// predictions.
 struct output_scores {
   std::string name;  // that of named_output<...>; "main" for the network's result
   double loss = 0;
@@ -21,21 +22,22 @@ struct named_score {
   double value = 0;
 };
 
-/// The mean loss per sample, and the share of correct predictions, 0 to 1; NaN if the targets are values, for which no
-/// prediction is exactly correct. With several outputs, `loss` is the weighted sum of their losses, and `acc` is that
-/// of the network's result.
+/// The mean loss per sample, and the share of correct predictions, from 0 to 1. The share is NaN if the targets are
+/// values, since no prediction is exactly correct then. If the network has several outputs, `loss` is the weighted sum
+/// of their losses, and `acc` is the share for the network's result.
 struct scores {
   double loss = 0;
   double acc = 0;
   std::vector<output_scores> outputs{};  // of several: the network's result first, then each named_output
   std::vector<named_score> metrics{};    // fit's .metrics, of validation alone
 
-  /// Whether there is an accuracy.
+  /// Whether there is an accuracy, that is, whether `acc` is not NaN.
   constexpr bool has_acc() const { return acc == acc; }
 };
 
-/// The result of one epoch. Training metrics are means over the epoch's batches while the weights changed, in training
-/// mode; validation metrics are over the whole validation set afterwards, in inference mode.
+/// The result of one epoch. Training metrics are means over the epoch's batches, computed in training mode while the
+/// weights changed. Validation metrics cover the whole validation set and are computed after the epoch, in inference
+/// mode.
 struct epoch_record {
   int epoch = 0;  // from 0
   scores train{};

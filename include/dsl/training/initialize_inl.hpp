@@ -14,7 +14,7 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// A standard normal number between -2 and 2, by Box and Muller's method from two uniform ones.
+/// Returns a standard normal number between -2 and 2, made from two uniform numbers by Box and Muller's method.
 inline double draw_within_two(random_stream& random) {
   for (;;) {
     double const u = 1 - static_cast<double>(random.uniform()), v = static_cast<double>(random.uniform());  // u above 0
@@ -23,7 +23,7 @@ inline double draw_within_two(random_stream& random) {
   }
 }
 
-/// Returns a number in [-edge, edge). The product is rounded before the sum, whatever the compiler's flags.
+/// Returns a number in [-edge, edge). The product is rounded before the addition, whatever flags the compiler is given.
 inline float draw_up_to(float edge, random_stream& random) {
   return static_cast<float>(host::product_of(2.0 * static_cast<double>(edge), static_cast<double>(random.uniform()))) -
          edge;

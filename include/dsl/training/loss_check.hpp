@@ -8,32 +8,33 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Returns the node whose values the loss of output number k uses; a flatten after it only renames them, and a transfer
-/// copies them.
+/// Returns the node whose values the loss of output number k uses. This is not a flatten at the end, which only renames
+/// the values, nor a transfer, which only copies them.
 constexpr node const& last_of(graph_view const& g, int k = 0) {
   node const* n = &g.nodes[output_node(g, k)];
   while (n->kind == op::flatten || n->kind == op::transfer) n = &g.nodes[g.tensors[g.input(*n)].producer];
   return *n;
 }
 
-/// Whether the numbers of output k are probabilities, of which cross-entropy is -log. Outputs that need not sum to 1
-/// are not: training would raise all of them, or have no effect if they are negative, without an error. The outputs of
-/// a custom operation are not checked: its author must know them.
+/// Whether the numbers of output k are probabilities that sum to 1, as cross-entropy requires: it is -log of one of
+/// them. With numbers that need not sum to 1, training would raise all of them, or have no effect if they are negative,
+/// without an error. The outputs of a custom operation are not checked: its author must know whether they are
+/// probabilities.
 constexpr bool gives_probabilities(graph_view const& g, int k) {
   node const& last = last_of(g, k);
   bool const of_pixels_in_a_row = last.kind == op::softmax && !(g.output_shape(last) == g.shape_of(g.result()));
   return facts_of(last).gives_probabilities && !of_pixels_in_a_row;  // a flattened softmax2d sums to its area
 }
 
-/// Whether each number of output k is an independent probability, as binary_crossentropy requires. Those of a softmax
-/// are not: they sum to 1.
+/// Whether each number of output k is an independent probability, as binary_crossentropy requires. The numbers of a
+/// softmax are not independent: they sum to 1.
 constexpr bool gives_shares(graph_view const& g, int k) {
   node const& last = last_of(g, k);
   if (last.kind == op::softmax) return false;
   return facts_of(last).gives_probabilities || (last.kind == op::activation && last.function == function::sigmoid);
 }
 
-/// Returns the first output whose numbers a loss does not take, or -1.
+/// Returns the number of the first output that does not suit the loss, or -1 if all outputs do.
 constexpr int first_unsuitable(graph_view const& g, loss l) {
   for (int k = 0; k < output_count(g); ++k)
     if ((l == loss::categorical_crossentropy && !gives_probabilities(g, k)) ||

@@ -12,8 +12,8 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// Metrics that callbacks monitor. They are types, so that the name of a metric that does not exist is a compile error.
-/// Metrics of your own look the same.
+/// Metrics that callbacks monitor. Each metric is a type, so that a wrong name is a compile error. You can write your
+/// own metrics in the same form.
 struct train_loss {
   static constexpr char const* name = "loss";
   static constexpr bool more_is_better = false, of_validation = false;
@@ -24,7 +24,7 @@ struct train_accuracy {
   static constexpr bool more_is_better = true, of_validation = false;
   static double of(epoch_record const& e) { return e.train.acc; }
 };
-/// The loss on the validation data; a run without such data is refused before its first step.
+/// The loss on the validation data. A run without validation data is refused before its first step.
 struct val_loss {
   static constexpr char const* name = "val_loss";
   static constexpr bool more_is_better = false, of_validation = true;
@@ -81,7 +81,8 @@ struct output_metric {
 
 namespace dsl::TYPENET_MODE {
 
-/// Metrics of one of several outputs, by the name of its named_output<...>, or "main" for the network's result:
+/// Metrics of one of several outputs. The output is given by the name of its named_output<...>, or by "main" for the
+/// network's result:
 ///   early_stopping<val_output_loss<"main">>({.patience = 5})
 template <label Output>
 struct output_loss : detail::output_metric<Output, false, false> {};
@@ -115,7 +116,7 @@ concept metric = requires(epoch_record const& e) {
   { M::of(e) } -> std::convertible_to<double>;
 };
 
-/// A metric as a value, for a metric that is chosen at run time.
+/// A metric as a value, for programs that choose the metric at run time.
 struct any_metric {
   char const* name = "";
   bool more_is_better = false;
@@ -133,7 +134,7 @@ constexpr any_metric metric_value() {
 /// Throws an option_error that lists the known names.
 [[gnu::cold]] any_metric metric_named(std::string const& name);
 
-/// Which values are better; `automatic` asks the metric.
+/// Which values are better; with `automatic` the metric itself decides.
 enum class monitor_mode : unsigned char { automatic, min, max };
 
 }  // namespace dsl::TYPENET_MODE
@@ -152,7 +153,8 @@ struct monitored<any_metric> {
   static any_metric value(any_metric const& m) { return m; }
 };
 
-/// A metric and the condition for an improvement: a value is better only if it differs by more than min_delta.
+/// A metric and what counts as an improvement: a value is better only if it differs from the best value by more than
+/// min_delta.
 struct monitor {
   any_metric what{};
   bool more = false;
@@ -163,7 +165,7 @@ struct monitor {
 
   double worst() const { return more ? -__builtin_inf() : __builtin_inf(); }
   bool better(double value, double than) const { return more ? value - min_delta > than : value + min_delta < than; }
-  /// Throws option_error for a metric that this run will not have; called before the first step.
+  /// Throws option_error if this run will not have the metric. Called before the first step.
   [[gnu::cold]] void require(fit_run const& run, char const* who) const;
 };
 

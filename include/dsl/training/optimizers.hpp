@@ -19,7 +19,7 @@ struct optimizer_check : option_check {
   [[gnu::cold]] void size(char const* must, double x) const { need(x >= 0 && x < 1e30, must, x); }
 };
 
-/// Returns the rule of Adam, with or without decoupled decay.
+/// Returns the update rule of Adam, with or without decoupled weight decay.
 [[gnu::cold]] update_rule adam_rule(char const* name, double beta_1, double beta_2, double epsilon, bool corrects_root,
                                     double weight_decay, gradient_clip const& clip);
 
@@ -28,9 +28,9 @@ struct optimizer_check : option_check {
 namespace dsl::TYPENET_MODE {
 
 /// Stochastic gradient descent. With momentum it follows Keras's rule: v = momentum * v - rate * gradient, p += v.
-/// In PyTorch the velocity does not include the rate, which makes a difference once the rate changes: .rate_in_velocity
-/// = false. weight_decay is L2, a part of the gradient, as in PyTorch; Keras 3 removes rate * weight_decay of each
-/// parameter: .decoupled_decay = true.
+/// PyTorch leaves the rate out of the velocity, which makes a difference once the rate changes; use .rate_in_velocity =
+/// false for PyTorch's rule. weight_decay is L2 regularisation, which is added to the gradient, as in PyTorch. Keras 3
+/// instead subtracts rate * weight_decay times each parameter; use .decoupled_decay = true for its rule.
 struct sgd {
   double learning_rate = 0.01;
   double momentum = 0;
@@ -46,9 +46,9 @@ struct sgd {
 };
 
 /// Adam (Kingma, Ba 2015): m = beta_1 m + (1 - beta_1) g, v = beta_2 v + (1 - beta_2) g^2, both bias-corrected, p -=
-/// rate m / (sqrt(v) + epsilon). Keras adds epsilon to the root of the uncorrected v; PyTorch adds it after the
-/// correction, and its default is 1e-8: .corrected_epsilon = true. weight_decay is L2, as in PyTorch; for that of Keras
-/// 3, see adamw.
+/// rate m / (sqrt(v) + epsilon). As in Keras, epsilon is added to the root of the uncorrected v. PyTorch adds epsilon,
+/// by default 1e-8, after the correction; use .corrected_epsilon = true for its rule. weight_decay is L2
+/// regularisation, as in PyTorch; for the weight decay of Keras 3, see adamw.
 struct adam {
   double learning_rate = 1e-3;
   double beta_1 = 0.9;
@@ -62,9 +62,9 @@ struct adam {
   [[gnu::cold]] update_rule rule() const;
 };
 
-/// Adam that first removes rate * weight_decay of each parameter, independent of its gradient (Loshchilov, Hutter
-/// 2019). The rule is the same in Keras, whose weight_decay is 0.004, and in PyTorch, whose is 0.01. See adam for
-/// epsilon.
+/// Adam that first subtracts rate * weight_decay times each parameter from the parameter, independently of its gradient
+/// (Loshchilov, Hutter 2019). Keras and PyTorch use the same rule; weight_decay is 0.004 by default in Keras and 0.01
+/// in PyTorch. For epsilon, see adam.
 struct adamw {
   double learning_rate = 1e-3;
   double beta_1 = 0.9;
@@ -79,9 +79,10 @@ struct adamw {
 };
 
 /// RMSprop (Tieleman, Hinton 2012) as in Keras 2: v = rho v + (1 - rho) g^2, p -= rate g / (sqrt(v) + epsilon). Keras 3
-/// has epsilon inside the root: .epsilon_in_root = true. PyTorch's rate is 0.01, its rho (alpha) 0.99, its epsilon
-/// 1e-8. With momentum, steps go into a velocity, in Keras including the rate, in PyTorch without: .rate_in_velocity =
-/// false. `centered` uses the variance of gradients. For weight_decay see sgd.
+/// adds epsilon inside the root; use .epsilon_in_root = true for its rule. PyTorch's defaults are a rate of 0.01, a rho
+/// (which it calls alpha) of 0.99 and an epsilon of 1e-8. With momentum, steps are added to a velocity. This includes
+/// the rate in Keras but not in PyTorch; use .rate_in_velocity = false for PyTorch's rule. With `centered`, v is the
+/// variance of the gradients. For weight_decay, see sgd.
 struct rmsprop {
   double learning_rate = 1e-3;
   double rho = 0.9;
@@ -98,8 +99,8 @@ struct rmsprop {
   [[gnu::cold]] update_rule rule() const;
 };
 
-/// Satisfied by sgd, adam, adamw, rmsprop: a learning rate and a rule. Rules are values of update_rule, which executors
-/// implement.
+/// Satisfied by sgd, adam, adamw and rmsprop: types with a learning rate and an update rule. A rule is a value of
+/// update_rule, which executors implement.
 template <class O>
 concept optimizer = requires(O const& o) {
   { o.learning_rate } -> std::convertible_to<double>;

@@ -7,7 +7,7 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// The factor of one output's loss in the sum that training minimises: Keras's loss_weights.
+/// The factor of one output's loss in the sum that training minimises, as in Keras's loss_weights.
 struct output_weight {
   std::string output;  // the name of a named_output<...>, or "main" for the network's result
   double weight = 1;

@@ -17,43 +17,45 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// A network that only predicts, without gradients and optimizer. make_predictor() makes one. Only one thread at a time
-/// may use it, but predictors in several threads may share one set of weights.
+/// A network that only predicts and has neither gradients nor an optimizer. make_predictor() returns one. Only one
+/// thread at a time may use a predictor, but predictors in several threads may share one set of weights.
 class predictor {
  public:
   explicit predictor(std::unique_ptr<dsl::engine> e);
 
-  /// Computes the network's outputs, (batch, outputs), for samples in NCHW, which are normalised here in the same way
-  /// as the training data, if that normalisation is stored with the weights. The batch size follows from the spans.
-  /// Throws data_error if the sizes of the spans do not match, and option_error if the weights have not been set yet;
-  /// so do the functions below.
+  /// Computes the network's outputs, (batch, outputs), for samples in NCHW. If the normalisation of the training data
+  /// is stored with the weights, predict() normalises the samples in the same way. The batch size follows from the
+  /// sizes of the spans. This function and the functions below throw data_error if these sizes do not match, and
+  /// option_error if the weights have not been set yet.
   void predict(std::span<float const> samples, std::span<float> outputs);
-  /// Computes the outputs of a network with several inputs; the first is called "".
+  /// Computes the outputs of a network with several inputs. The name of the first input is "".
   void predict(std::vector<batch_input> const& inputs, std::span<float> outputs);
-  /// Returns the outputs for all samples of a data set, (size, outputs). A data set without a mean and a deviation is
-  /// normalised, too. Throws option_error for a data set whose own normalisation differs from that of the weights.
+  /// Returns the outputs for all samples of a data set, (size, outputs). If the data set has no mean and no deviation,
+  /// it is normalised as the training data were. Throws option_error if the data set's own normalisation differs from
+  /// the normalisation stored with the weights.
   [[gnu::cold]] std::vector<float> predict(dataset const& data, int batch_size = 64);
   /// Returns one of several outputs, as trainer::predict_output does.
   [[gnu::cold]] std::vector<float> predict_output(std::string_view name, dataset const& data, int batch_size = 64);
 
-  /// Returns the weights, for make_predictor. They cannot change while another predictor uses them, too.
+  /// Returns the weights, so that make_predictor() can share them. While another predictor also uses them, they cannot
+  /// be changed.
   std::shared_ptr<shared_weights> weights() { return engine().weights(); }
-  /// Returns the normalisation of samples. set_normalization() changes it, for weights from elsewhere; {} is for
-  /// samples that are already normalised.
+  /// Returns the normalisation of samples. set_normalization() replaces it, for weights that were trained elsewhere; {}
+  /// means that samples are already normalised.
   dsl::normalization normalization() const { return network_.normalization(); }
   void set_normalization(dsl::normalization n) { network_.set_normalization(std::move(n)); }
-  /// Returns the engine, which reads and writes weights.
+  /// Returns the engine, through which weights can be read and written.
   dsl::engine& engine() { return network_.engine(); }
   graph_view const& graph() const { return network_.graph(); }
-  /// Returns the bytes of weights, activations, packed kernels and scratch memory: after predicting with one batch
-  /// size, these are inference_bytes() of that size, the executor's executor_bytes(), and the normalised samples.
-  /// Shared weights are counted in full.
+  /// Returns the bytes of weights, activations, packed kernels, scratch memory and normalised samples. If the predictor
+  /// has used only one batch size, this is inference_bytes() of that size plus the executor's executor_bytes() plus the
+  /// normalised samples. Shared weights are counted in full.
   long long bytes() { return engine().arena_bytes() + engine().executor_bytes() + normalized_bytes(); }
 
  private:
   [[gnu::cold]] void require_weights();
   [[gnu::cold]] long long normalized_bytes() const;
-  /// Returns the samples of an input, normalised as `by` says.
+  /// Returns the samples of an input, normalised with `by`.
   std::span<float const> normalized(std::size_t input, dsl::normalization const& by, batch_input const& given);
 
   trainer network_;
@@ -64,23 +66,23 @@ class predictor {
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Returns the options of an engine that only predicts, for any network.
+/// Returns the options of an engine that only predicts. They are the same for any network.
 template <class Network>
 [[gnu::cold]] engine_options predicting(std::shared_ptr<shared_weights> weights) {
   engine_options o = options_of<Network>({}, {.loss = loss::mean_squared_error});
   o.weights = std::move(weights);
   return o;
 }
-/// Throws executor_error unless the engine reads the weights `wanted`.
+/// Throws executor_error unless the engine uses `wanted` as its weights.
 [[gnu::cold]] void require_shared(engine& e, std::shared_ptr<shared_weights> const& wanted);
-/// Copies all parameters and running statistics, and the normalisation.
+/// Copies all parameters, running statistics and the normalisation from one engine to another.
 [[gnu::cold]] void copy_weights(engine& from, engine& to);
 
 }  // namespace dsl::detail::TYPENET_MODE
 
 namespace dsl::TYPENET_MODE {
 
-/// Prepares a network for prediction on an executor. It has no weights yet: load some through its engine.
+/// Prepares a network for prediction on an executor. The predictor has no weights yet: load them through its engine.
 ///   auto p = dsl::make_predictor<model>(dsl::native{.threads = 1});
 ///   dsl::load_safetensors(p.engine(), "model.safetensors");
 template <class Network, executor Executor>
@@ -88,9 +90,9 @@ template <class Network, executor Executor>
   detail::require_budgets_are_kept<Network, Executor>();
   return predictor(on.make_engine(Network::view(), detail::predicting<Network>(nullptr)));
 }
-/// Prepares a predictor that reads the weights of another predictor or of a trainer's engine. They must belong to the
-/// same network; instruction sets and numbers of threads may differ. Throws option_error or executor_error if they
-/// cannot be shared.
+/// Prepares a predictor that reads the weights of another predictor or of a trainer's engine. Both must be of the same
+/// network; their instruction sets and numbers of threads may differ. Throws option_error or executor_error if the
+/// weights cannot be shared.
 ///   auto q = dsl::make_predictor<model>(dsl::native{.threads = 1}, p.weights());
 template <class Network, executor Executor>
 [[gnu::cold]] predictor make_predictor(Executor const& on, std::shared_ptr<shared_weights> const& weights) {
@@ -99,7 +101,7 @@ template <class Network, executor Executor>
   detail::require_shared(*made, weights);
   return predictor(std::move(made));
 }
-/// Prepares a predictor with a copy of a trainer's weights, which the trainer may then train further.
+/// Prepares a predictor with a copy of a trainer's weights. Training the trainer further does not change the copy.
 template <class Network, executor Executor>
 [[gnu::cold]] predictor make_predictor(Executor const& on, trainer& trained) {
   predictor made = make_predictor<Network>(on);

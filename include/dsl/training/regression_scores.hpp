@@ -11,17 +11,19 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// The distance of a network's outputs from the target values, over all samples and outputs of an evaluation:
+/// Measures the distance between a network's outputs and the target values, over all samples and outputs of an
+/// evaluation:
 ///   dsl::regression_scores scores;
 ///   trainer.evaluate(test, 64, &scores);
 ///   scores.mean_absolute_error();
 class regression_scores : public evaluation_observer {
  public:
-  /// Return the mean absolute and the mean squared error; 0 without samples.
+  /// Return the mean absolute error and the mean squared error; both are 0 without samples.
   double mean_absolute_error() const { return count_ > 0 ? sums_[distance] / count_ : 0; }
   double mean_squared_error() const { return count_ > 0 ? sums_[square] / count_ : 0; }
   /// Returns the coefficient of determination of one output: 1 - squared error / squared deviation of the values from
-  /// their mean. 1 for a perfect network, 0 for one that always outputs the mean; 0 if all values are equal.
+  /// their mean. It is 1 for a perfect network, and 0 for a network that always outputs the mean. It is also 0 if all
+  /// values are equal.
   double r2(int output = 0) const;
   /// Returns the mean of r2() over the outputs.
   double mean_r2() const;

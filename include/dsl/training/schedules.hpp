@@ -19,8 +19,9 @@ namespace dsl::detail::TYPENET_MODE {
 
 namespace dsl::TYPENET_MODE {
 
-/// Returns base * (1 - epoch / epochs)^power, Caffe's polynomial decay; with power 1 a straight line to 0. Throws
-/// option_error for an epoch after the last one, where a line would become negative and a parabola would rise again.
+/// Returns base * (1 - epoch / epochs)^power, Caffe's polynomial decay. With power 1, the rate falls linearly to 0.
+/// Throws option_error for an epoch after the last one: a linear rate would become negative there, and a quadratic one
+/// would rise again.
 struct poly_decay {
   double base = 5e-3;
   int epochs = 70;
@@ -28,20 +29,21 @@ struct poly_decay {
   double operator()(int epoch) const;
 };
 
-/// The point in a run for which a schedule is asked: the next step.
+/// The position in a run of the step whose rate a schedule returns.
 struct schedule_point {
   int epoch = 0;  // from 0
   int epochs = 1;
   std::int64_t step = 0;  // of the epoch, from 0
   std::int64_t steps = 1;
-  /// Return the number of steps of the run before this one, and of the whole run.
+  /// Return the number of the run's steps before this one, and the number of steps of the whole run.
   std::int64_t steps_before() const { return epoch * steps + step; }
   std::int64_t all_steps() const { return epochs * steps; }
 };
 
-/// Sets the learning rate. A function that accepts a number is called at the beginning of each epoch, counted from 0,
-/// even if it also accepts other arguments, as [](auto x) does; one that only accepts a schedule_point is called before
-/// each step. Throws option_error, before the step, if the result is not a valid rate.
+/// Sets the learning rate with a function. A function that accepts a number is called at the beginning of each epoch
+/// with the epoch's number, counted from 0, even if it also accepts other arguments, as [](auto x) does. A function
+/// that only accepts a schedule_point is called before each step. If the result is not a valid rate, throws
+/// option_error before the step.
 template <class F>
 struct learning_rate_schedule : callback {
   static constexpr bool each_step = !std::invocable<F&, int>;

@@ -11,7 +11,7 @@
 /// Metrics for fit's .metrics, and for evaluate.
 namespace dsl::detail::TYPENET_MODE {
 
-/// The name of a metric with a number: {"f1_", 3} is "f1_3"; without the number, -1, it is "f1".
+/// The name of a metric and its number: {"f1_", 3} is "f1_3"; {"f1", -1}, without a number, is "f1".
 struct numbered_name {
   char text[32]{};
   constexpr numbered_name(char const* word, int number, char const* behind = "") {
@@ -27,12 +27,12 @@ struct numbered_name {
   }
 };
 
-/// Counts the samples whose class is among a network's K largest outputs. Equal outputs share the better rank, and a
-/// NaN is never among the largest, as in Keras.
+/// Counts the samples for which the output of the sample's class is among the network's K largest. Equal outputs all
+/// have the best of their ranks, and a NaN is never among the largest, as in Keras.
 class largest_outputs : public evaluation_observer {
  public:
   explicit largest_outputs(int k) : k_(k) {}
-  /// Returns the share of these samples; 0 without samples.
+  /// Returns the number of such samples as a share of all samples; 0 without samples.
   double value() const { return seen_ > 0 ? static_cast<double>(right_) / static_cast<double>(seen_) : 0; }
 
   [[gnu::cold]] void on_begin(dataset const& data) override;
@@ -45,8 +45,8 @@ class largest_outputs : public evaluation_observer {
   long long seen_ = 0, right_ = 0;
 };
 
-/// A metric computed from a confusion matrix: of one class or, for -1, the mean over the classes that occur or were
-/// predicted, like scikit-learn's average="macro".
+/// A metric that is computed from a confusion matrix. It is the score of one class; for class -1, it is the mean score
+/// of the classes that occur or were predicted, like scikit-learn's average="macro".
 class class_counts : public evaluation_observer {
  public:
   explicit class_counts(int of) : of_(of) {}
@@ -82,7 +82,7 @@ class value_distances : public evaluation_observer {
 
 namespace dsl::TYPENET_MODE {
 
-/// The share of samples whose class is among the K largest outputs: "top_5_acc".
+/// The share of samples whose class has one of the K largest outputs. The metric's name is "top_5_acc" for K = 5.
 template <int K>
 struct top_k_accuracy : detail::largest_outputs {
   static_assert(K >= 1, "top_k_accuracy: K must be 1 or more");
@@ -92,8 +92,8 @@ struct top_k_accuracy : detail::largest_outputs {
   top_k_accuracy() : largest_outputs(K) {}
 };
 
-/// Precision, recall, F1 and intersection over union of one class, f1_score<3> with the name "f1_3", or of all:
-/// f1_score<> with the name "f1" is the mean over the classes that occur or were predicted.
+/// Precision, recall, F1 and intersection over union. f1_score<3>, with the name "f1_3", is the score of class 3;
+/// f1_score<>, with the name "f1", is the mean over the classes that occur or were predicted.
 template <int Class = -1>
 struct precision_score : detail::class_counts {
   static constexpr detail::numbered_name own{"precision", Class};
@@ -131,7 +131,8 @@ struct iou_score : detail::class_counts {
   double value() const { return score(&confusion_matrix::iou); }
 };
 
-/// The coefficient of determination of one output, r2_score<1> with the name "r2_1", or the mean of all outputs', "r2".
+/// The coefficient of determination. r2_score<1>, with the name "r2_1", is that of output 1; r2_score<>, with the name
+/// "r2", is the mean over all outputs.
 template <int Output = -1>
 struct r2_score : detail::value_distances {
   static constexpr detail::numbered_name own{"r2", Output};
@@ -140,7 +141,7 @@ struct r2_score : detail::value_distances {
   /// Returns the score of the last evaluation.
   double value() const { return Output >= 0 ? scores_.r2(Output) : scores_.mean_r2(); }
 };
-/// The mean absolute and the mean squared error over samples and outputs.
+/// The mean absolute error and the mean squared error, over all samples and outputs.
 struct mae_score : detail::value_distances {
   static constexpr char const* name = "mae";
   static constexpr bool more_is_better = false;

@@ -13,30 +13,31 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// Ends a run in the middle of an epoch when its process is asked to end, by Ctrl-C or kill:
+/// Ends a run, even in the middle of an epoch, when Ctrl-C or kill asks its process to end:
 ///   trainer.fit(data, {.callbacks = {backup_and_restore{"run.state"}, stop_on_signal{}}});
-/// After the current step, backup_and_restore takes the state; one more step, or a batch of validation, shows that the
-/// loss of its weights is finite; then fit throws interrupted. The same command resumes there, with the same bits. A
-/// second signal ends the process at once, as without this callback. It is enough that one of several processes gets a
-/// signal. Handlers are set from on_train_begin until fit returns or throws; then the previous ones are restored.
-/// Ignored signals, as with nohup and in a shell's background jobs, stay ignored. The handler stores a number and
-/// otherwise only calls what is safe in a signal handler.
+/// After the current step, backup_and_restore saves the state. One more step, or a batch of validation, shows that the
+/// loss with the saved weights is finite; then fit throws interrupted. If the same command is started again, it resumes
+/// from the saved state and computes the same bits. A second signal ends the process at once, as without this callback.
+/// If there are several processes, one of them receiving a signal is enough. The callback's handlers are set from
+/// on_train_begin until fit returns or throws; then the previous handlers are restored. Signals that the process
+/// ignores, as under nohup or in a shell's background jobs, stay ignored. A handler stores a number and calls only
+/// functions that are safe in a signal handler.
 class TYPENET_EXPORT stop_on_signal : public callback {
  public:
-  /// Throws option_error for a number that is not a signal, and for a signal that cannot be handled.
+  /// Throws option_error for a number that is not a signal, and for a signal that no program can handle.
   [[gnu::cold]] stop_on_signal(std::initializer_list<int> signals = {SIGINT, SIGTERM, SIGHUP});
 
   [[gnu::cold]] void on_train_begin(fit_run& run) override;
 
-  /// Returns the signal received in the last run, 0 for none. If fit has returned normally, the signal came too late to
-  /// interrupt it.
+  /// Returns the number of the signal received in the last run, or 0 if there was none. If there was one but fit has
+  /// returned normally, the signal came too late to interrupt the run.
   static int received() { return __atomic_load_n(&pending, __ATOMIC_RELAXED); }
 
  private:
   static inline int pending = 0;
   static inline struct sigaction before[NSIG] = {};  // NOLINT(modernize-avoid-c-arrays): the handler reads it
 
-  /// Process-wide handlers, shared by concurrent runs.
+  /// The handlers of the process, which concurrent runs share.
   class handlers {
    public:
     [[gnu::cold]] explicit handlers(std::vector<int> const& signals) {
@@ -75,8 +76,8 @@ class TYPENET_EXPORT stop_on_signal : public callback {
   std::vector<int> signals_;
 };
 
-/// Ends the process by this signal with its default action. Call it after catching interrupted, so that the parent
-/// process, such as a shell's loop, sees the reason. Nothing is flushed and no destructor runs.
+/// Ends the process by the signal's default action. Call it after catching interrupted, so that the parent process,
+/// such as a shell with a loop, sees why the process ended. No stream is flushed and no destructor runs.
 [[gnu::cold, noreturn]] void end_by_signal(int signal);
 
 }  // namespace dsl::TYPENET_MODE

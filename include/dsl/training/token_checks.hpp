@@ -7,21 +7,22 @@
 #include <dsl/graph/graph.hpp>
 #include <dsl/training/fit_options.hpp>
 
-/// Checks that the inputs that embeddings read consist of token numbers. A token outside of the vocabulary would
-/// otherwise be a row of NaNs, and become a loss that is none. `what` begins the message.
+/// Checks that an input that an embedding reads consists of token numbers. A token outside the vocabulary would
+/// otherwise become a row of NaNs, and the loss would be NaN. `what` begins the message.
 namespace dsl::detail::TYPENET_MODE {
 
-/// Throws data_error unless the numbers of `samples` samples of an input, from sample `first` on, are tokens that the
-/// network has, if an embedding reads them.
+/// If an embedding reads this input, requires that its numbers are tokens of the network's vocabulary. `numbers` are
+/// `samples` samples; the first of them has the number `first`. Throws data_error.
 void require_tokens(graph_view const& g, int input, float const* numbers, long long samples, long long first,
                     char const* what);
-/// Requires this of the first input and of all further ones, whose addresses are in the network's order; null: there
-/// are none.
+/// Requires the same of the first input and of all further inputs. `further` has the addresses of the further inputs in
+/// the network's order; it is null if there are none.
 void require_tokens(graph_view const& g, float const* first_input, float const* const* further, int samples,
                     char const* what);
-/// Requires this of a batch of samples that a source has made; those in memory have been checked before.
+/// Requires the same of a batch of samples that a source has made. Samples in memory have been checked before.
 void require_tokens(graph_view const& g, dataset const& data, batch const& b, int samples, char const* what);
-/// Requires this of a data set in memory, and that its token numbers are not normalised, which throws option_error.
+/// Requires the same of a data set in memory. Also throws option_error if the data set's token numbers would be
+/// normalised.
 [[gnu::cold]] void require_tokens(graph_view const& g, dataset const& data, char const* what);
 /// Throws option_error if an augmentation would move or flip tokens.
 [[gnu::cold]] void require_tokens_stay(graph_view const& g, fit_options const& o);

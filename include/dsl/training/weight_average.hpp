@@ -11,16 +11,16 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// The options of fit's .average, which averages the weights, and running statistics, of many steps. Training continues
-/// with its own weights. Once there is an average, epochs are validated with it, callbacks at an epoch's end find it in
-/// the network and write it to their files, and the network keeps it after the run. Stochastic weight averaging
-/// (Izmailov et al. 2018) with a learning rate that stays high:
+/// The options of fit's .average, which averages the weights and running statistics over many steps. The average does
+/// not affect training, which continues with its own weights. Once there is an average, epochs are validated with the
+/// average, callbacks at the end of an epoch find it in the network and write it to their files, and it stays in the
+/// network after the run. Stochastic weight averaging (Izmailov et al. 2018) with a learning rate that stays high:
 ///   {.callbacks = {learning_rate_schedule{hold{one_cycle{.max_rate = 0.05}, 25}}}, .average{{.start_from_epoch = 25}}}
-/// A momentum below 1 makes it an exponential moving average, as in Keras's SwapEMAWeights; until there are enough
-/// steps for that momentum, all have equal weight. The state from which backup_and_restore resumes has the average and
-/// the training's own weights; checkpoint_each_epoch is refused. Weights that callbacks write into the network at an
-/// epoch's end are lost. After a run that fails, the network has the training's own weights. With reference<double> the
-/// average is stored as floats.
+/// With a momentum below 1 this is an exponential moving average, as in Keras's SwapEMAWeights; until there are enough
+/// steps for that momentum, all steps have equal weight. backup_and_restore saves both the average and the training's
+/// own weights; checkpoint_each_epoch is refused. Weights that callbacks write into the network at an epoch's end are
+/// lost. After a run that fails, the network has the training's own weights. With reference<double> the average is
+/// stored as floats.
 struct weight_average {
   int start_from_epoch = 0;  // epochs before this one, from 0, are ignored
   double momentum = 1;       // share of the average kept in each step, Keras's ema_momentum; 1: all steps count equally
@@ -31,12 +31,12 @@ struct weight_average {
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// A run's average, and its own weights while the network has the average.
+/// Holds a run's average of the weights, and also the training's own weights while the average is in the network.
 class weight_averager {
  public:
-  /// Throws option_error for invalid options, including a start after the end of the run.
+  /// Throws option_error for invalid options, including an average that starts after the end of the run.
   [[gnu::cold]] weight_averager(engine& e, std::optional<weight_average> const& o, int epochs);
-  /// Restores the training's own weights, however the run ends, unless keep() was called.
+  /// Puts the training's own weights back into the network, however the run ends, unless keep() was called.
   ~weight_averager();
   weight_averager(weight_averager const&) = delete;
   weight_averager& operator=(weight_averager const&) = delete;
@@ -45,15 +45,15 @@ class weight_averager {
   std::vector<float> const& average() const { return average_; }
 
   void after_step(int epoch, bool last);
-  /// Puts the average into the network. Returns false if it is there already, or if there is none.
+  /// Puts the average into the network. Returns false if the average is already there, or if there is none yet.
   [[gnu::cold]] bool show();
   /// Puts the training's own weights back into the network.
   [[gnu::cold]] void hide();
   /// Makes the network keep the average, at the end of the run.
   [[gnu::cold]] void keep();
 
-  /// Saves or restores the state. A restored file has put the average into the network; this puts the training's own
-  /// weights back.
+  /// Saves or restores the state. When a run has been restored, the network has the average from the file; then this
+  /// function puts the training's own weights back.
   [[gnu::cold]] void state(callback_state& s);
 
  private:

@@ -10,20 +10,22 @@
 
 namespace dsl::keras_h5::detail::TYPENET_MODE {
 
-/// The layers that Keras has for a network's nodes, and the order in which it saves them.
+/// The layers that a Keras model has for a network's nodes, and the order in which Keras saves them.
 class keras_layers {
  public:
-  /// `with_padding`: a ZeroPadding2D precedes a layer whose padding is neither Keras's `same` nor `valid`.
+  /// `with_padding` says that a ZeroPadding2D precedes each layer whose padding is neither Keras's `same` nor `valid`.
   [[gnu::cold]] keras_layers(graph_view const& g, bool fused_activations, bool with_padding = false)
       : graph_(g), fused_(fused_activations), padded_(with_padding) {}
 
-  /// Whether a node is a layer of its own; Conv2D and Dense may include their activation.
+  /// Whether a node is a layer of its own in Keras; an activation may be part of a Conv2D or Dense.
   [[gnu::cold]] bool is_layer(node const& n) const;
-  /// Whether Keras's layer has no such padding, so that another layer must add the zeros before a convolution or pool.
+  /// Whether Keras's layer cannot have the padding of this convolution or pool, so that another layer must add the
+  /// zeros before it.
   [[gnu::cold]] bool needs_zero_padding(node const& n) const;
-  /// Returns the nodes with parameters in the order in which Keras numbers them: those farthest from the output first
-  /// and, at equal distance, in the order of a traversal from the output that visits inputs from left to right. In a
-  /// chain this is the order of the layers, and for branches of equal length the order of the branches.
+  /// Returns the nodes with parameters in the order in which Keras numbers them. The nodes farthest from the output are
+  /// first; nodes at the same distance are in the order of a traversal that starts at the output and visits inputs from
+  /// left to right. In a chain this is the order of the layers, and for branches of equal length the order of the
+  /// branches.
   [[gnu::cold]] std::vector<int> in_order() const;
 
  private:
@@ -39,9 +41,9 @@ class keras_layers {
 
 namespace dsl::keras_h5::TYPENET_MODE {
 
-/// Returns where a Sequential or Functional model without nested models saves its layers: for each node with
-/// parameters, in the network's order, a group such as "layers/conv2d_1". `fused_activations`: the model has
-/// Conv2D(activation="relu") instead of a Conv2D and an Activation. This matters only if branches have different
+/// Returns the groups in which a Sequential or Functional model without nested models saves its layers: a group such as
+/// "layers/conv2d_1" for each node with parameters, in the network's order. `fused_activations` says that the model has
+/// Conv2D(activation="relu") instead of a Conv2D and an Activation, which matters only if branches have different
 /// lengths.
 [[gnu::cold]] std::vector<std::string> groups(graph_view const& g, bool fused_activations = false);
 

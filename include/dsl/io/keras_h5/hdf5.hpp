@@ -24,7 +24,8 @@ enum class fault : unsigned char {
   unsuitable_weights,  // a weight of the network is missing, or there is one that it lacks
 };
 
-/// Thrown for a file that is not a valid HDF5 file or holds other weights. Nothing has been changed.
+/// Thrown for a file that is not a valid HDF5 file or has the weights of another network. Nothing has been changed
+/// then.
 struct TYPENET_EXPORT format_error : file_error {
   fault which;
   std::string dataset;  // or group; empty: the whole file
@@ -37,8 +38,8 @@ namespace dsl::keras_h5::detail::TYPENET_MODE {
 
 using dsl::detail::shown;
 
-/// Suppresses HDF5's error messages on stderr during its lifetime. Like all of HDF5's state, this is per thread or, if
-/// the library is not thread-safe, per process: no two threads may use such a library at once.
+/// Suppresses HDF5's error messages on stderr as long as the object exists. Like all of HDF5's state, this is per
+/// thread or, if the library is not thread-safe, per process: no two threads may use such a library at once.
 class silence {
  public:
   silence();
@@ -54,7 +55,7 @@ class silence {
 /// Returns the innermost cause of HDF5's last failure.
 [[gnu::cold]] std::string reason();
 
-/// An HDF5 identifier, closed by the destructor; below 0 if HDF5 could not create it.
+/// An HDF5 identifier, which the destructor closes. It is below 0 if HDF5 could not create it.
 class handle {
  public:
   using closer = herr_t (*)(hid_t);

@@ -13,10 +13,10 @@
 
 namespace dsl::keras_h5::TYPENET_MODE {
 
-/// A file opened for reading. Only hard links are followed, and a dataset is checked before any of it is read: so
-/// nothing is taken from other files, nothing is decompressed, and memory is bounded by the network's own shapes. HDF5
-/// itself parses the file. Throws file_error if it cannot be read, and the derived format_error if it is not a valid
-/// file of Keras weights.
+/// A file opened for reading. Only hard links are followed, and a dataset is checked before any of it is read. So
+/// nothing is read from other files, nothing is decompressed, and the network's own shapes limit the memory that is
+/// needed. HDF5 itself parses the file. Throws file_error if the file cannot be read, and the derived format_error if
+/// the file is not a valid file of Keras weights.
 class file {
  public:
   explicit file(std::string path);
@@ -24,20 +24,20 @@ class file {
   /// Returns the path that the constructor was given.
   std::string const& path() const { return path_; }
 
-  /// Whether something of this name exists: "layers/conv2d/vars/0". Throws format_error for a link on the way that is
-  /// not a hard one.
+  /// Whether the file has an object with this name, such as "layers/conv2d/vars/0". Throws format_error if the path to
+  /// it has a link that is not a hard link.
   [[gnu::cold]] bool has(std::string const& name) const;
 
-  /// Returns the names of all datasets below a group in alphabetical order, without the layers' random states.
+  /// Returns the names of all datasets below a group, in alphabetical order. Random states of layers are left out.
   [[gnu::cold]] std::vector<std::string> datasets(std::string const& group) const;
-  /// Returns the names directly in a group.
+  /// Returns the names of the objects that a group directly contains.
   [[gnu::cold]] std::vector<std::string> names_in(std::string const& group) const;
 
-  /// Reads a dataset of 32-bit floats, or of 16-bit ones, which convert exactly. Throws format_error, before reading,
-  /// if it has another shape or type or is not stored contiguously in this file.
+  /// Reads a dataset of 32-bit floats, or of 16-bit floats, which are converted exactly. Before reading, throws
+  /// format_error if the dataset has another shape or type, or is not stored contiguously in this file.
   [[gnu::cold]] std::vector<float> read(std::string const& name, std::vector<std::uint64_t> const& shape) const;
 
-  /// Throws format_error with a sentence about a name in the file.
+  /// Throws format_error with a message about a name in the file.
   [[noreturn]] void fail(fault which, std::string const& name, std::string const& what,
                          std::string const& advice) const;
 
@@ -61,9 +61,9 @@ class file {
   void check_regular() const;
   [[gnu::cold]] std::string found_instead() const;
 
-  /// Returns a handle below 0 if there is no such name.
+  /// Returns the object with this name, or a handle below 0 if there is none.
   [[gnu::cold]] detail::handle find(std::string const& name) const;
-  /// Opens the target of a hard link, and follows no other link.
+  /// Opens the object that a hard link points to. Other links are not followed.
   [[gnu::cold]] detail::handle open(detail::handle const& group, std::string const& part,
                                     std::string const& name) const;
   [[noreturn, gnu::cold]] void fail_endless(std::string const& name) const;

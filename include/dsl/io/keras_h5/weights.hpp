@@ -12,19 +12,19 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// Options that describe the Keras model, and what a file must contain.
+/// Options that describe the Keras model, and say what a file must contain.
 struct keras_h5_options {
-  /// The groups of the layers with weights, in the network's order, for nested models, such as
-  /// "layers/sequential/layers/conv2d", and for subclassed ones. Empty: keras_h5::groups().
+  /// The groups of the layers with weights, in the network's order. They must be given for nested models, where a group
+  /// is for example "layers/sequential/layers/conv2d", and for subclassed models. Empty: keras_h5::groups().
   std::vector<std::string> groups{};
   /// Whether the model has Conv2D(activation="relu") instead of a Conv2D and an Activation.
   bool fused_activations = false;
-  /// load: whether the file must have every weight of the network, and no other layer's.
+  /// load: whether the file must have all weights of the network, and no other layers.
   bool strict = true;
-  /// load: skips weights that have another shape in the file, as Keras's skip_mismatch does.
+  /// load: whether to skip weights whose shape in the file is another one, as Keras's skip_mismatch does.
   bool skip_mismatch = false;
-  /// load: the groups of the layers to be loaded; empty: all. Other layers keep their weights, and the file may have
-  /// more layers than those.
+  /// load: the groups of the layers to be loaded; empty: all layers. Other layers keep their weights, and the file may
+  /// have layers that are not loaded.
   std::vector<std::string> only{};
 };
 
@@ -37,7 +37,7 @@ class dataset_names {
  public:
   [[gnu::cold]] dataset_names(graph_view const& g, keras_h5_options const& o);
   std::vector<std::string> const& all_groups() const { return groups_; }
-  /// Returns the dataset of parameter i of a layer.
+  /// Returns the name of the dataset with parameter i of a layer.
   static std::string dataset(std::string const& group, int i) { return group + "/vars/" + std::to_string(i); }
 
  private:
@@ -50,15 +50,15 @@ class weight_reader {
  public:
   weight_reader(file const& f, graph_view const& g, keras_h5_options const& o);
 
-  /// Returns the numbers of each parameter, in typenet's layout; empty if the file has none.
+  /// Returns the numbers of each parameter, in typenet's layout. A parameter that the file lacks has none.
   [[gnu::cold]] std::vector<std::vector<float>> read(loaded_weights& found) const;
 
  private:
   [[gnu::cold]] void list_unexpected(loaded_weights& found, std::vector<std::string> used,
                                      std::vector<std::string> below) const;
   [[gnu::cold]] void require_all(loaded_weights const& found) const;
-  /// Checks that the model has as many activation layers as the options say. With branches of different lengths they
-  /// change the order of layers, and weights of equal shape would be exchanged silently.
+  /// Checks that the model has as many activation layers as the options say. If branches have different lengths,
+  /// activation layers change the order of the other layers, and weights of equal shape would be exchanged silently.
   [[gnu::cold]] void check_activations() const;
 
   file const& file_;
@@ -72,16 +72,18 @@ class weight_reader {
 
 namespace dsl::TYPENET_MODE {
 
-/// Writes all parameters in float, with the running statistics, as Keras 3's model.save_weights("x.weights.h5") does;
-/// load_weights of a model with the same layers reads it. Of processes that train together, one saves. Throws
-/// option_error, or file_error, which leaves an existing file as it was.
+/// Writes all parameters and running statistics as floats, as Keras 3's model.save_weights("x.weights.h5") does;
+/// load_weights of a model with the same layers can read the file. If several processes train together, only one of
+/// them should save. Throws option_error for invalid options, and file_error if the file cannot be written; an existing
+/// file is then unchanged.
 [[gnu::cold]] void save_keras_h5(engine& e, std::string const& path, keras_h5_options const& options = {});
 [[gnu::cold]] void save_keras_h5(trainer& t, std::string const& path, keras_h5_options const& options = {});
 
-/// Loads such a file: float32 bit by bit, float16 and bfloat16 exactly. The file's optimizer state is ignored, and the
-/// optimizer's slots stay as they are. A file without any weight of the network is an error whatever the options.
-/// Throws option_error, or file_error if the file cannot be read, is not one of Keras's, or has other weights
-/// (format_error); then nothing has changed. Processes that train together must all load the same file.
+/// Loads the weights of a Keras file: float32 numbers without any change, float16 and bfloat16 numbers by exact
+/// conversion. The file's optimizer state is ignored, and the optimizer's slots stay as they are. A file that has none
+/// of the network's weights is an error, whatever the options are. Throws option_error, or file_error if the file
+/// cannot be read, is not one of Keras's, or has other weights (format_error); then nothing has changed. Processes that
+/// train together must all load the same file.
 [[gnu::cold]] loaded_weights load_keras_h5(engine& e, std::string const& path, keras_h5_options const& options = {});
 [[gnu::cold]] loaded_weights load_keras_h5(trainer& t, std::string const& path, keras_h5_options const& options = {});
 

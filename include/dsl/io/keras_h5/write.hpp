@@ -11,7 +11,7 @@
 
 namespace dsl::keras_h5::TYPENET_MODE {
 
-/// A layer to write: its group, "layers/conv2d_1", and its variables in Keras's order, row-major.
+/// A layer to write: its group, such as "layers/conv2d_1", and its variables in Keras's order, each row-major.
 struct layer {
   struct variable {
     std::vector<std::uint64_t> shape{};
@@ -25,8 +25,8 @@ struct layer {
 
 namespace dsl::keras_h5::detail::TYPENET_MODE {
 
-/// A file in memory. HDF5 changes a file in arbitrary places while it writes it, so the real file is written
-/// afterwards, as a whole.
+/// A file in memory. HDF5 changes arbitrary places of a file while writing, so the file on disk is written afterwards,
+/// as a whole.
 class image {
  public:
   explicit image(std::string const& name);
@@ -42,7 +42,8 @@ class image {
                        "; give other groups, or free some memory");
     return r;
   }
-  /// Writes Keras's name of the layer, as Keras does; it is not needed for reading, which goes by the group.
+  /// Writes the layer's name to its group, as Keras does. Reading does not need the name, since it finds a layer by its
+  /// group.
   static void name_it(handle const& group, std::string const& name);
 
   silence silence_;
@@ -55,7 +56,7 @@ class image {
 
 namespace dsl::keras_h5::TYPENET_MODE {
 
-/// Writes a file atomically: an existing one stays as it is until then. Throws file_error.
+/// Writes a file atomically: an existing file is replaced only when the new one is complete. Throws file_error.
 [[gnu::cold]] void write(std::string const& path, std::vector<layer> const& layers);
 
 }  // namespace dsl::keras_h5::TYPENET_MODE
