@@ -50,7 +50,7 @@ void for_each_onnx_network(F f) {
   f.template operator()<network<picture, conv2d<4, 3, bias<false>>, relu, conv2d<3, 1, bias<false>>>>(
       "conv2d_unbiased");
   f.template operator()<network<picture, conv2d<4, 3, bias<false>>, batch_norm<>, relu>>("conv2d_unbiased_normed");
-  f.template operator()<network<features<5>, conv2d<4, 1>, flatten, dense<3>, conv2d<2, 3>>>("conv2d_of_flat");
+  f.template operator()<network<features<5>, conv2d<4, 1>, flatten, dense<3>, conv2d<2, 1>>>("conv2d_of_flat");
   f.template operator()<network<picture, conv2d<4, 1>, conv2d<6, 3, 3, 2, padding::same, 2>>>("conv2d_groups");
   f.template operator()<network<picture, conv2d<6, 2, 3, 1, padding::same, 3>>>("conv2d_depthwise");
   f.template operator()<network<picture, conv2d_transpose<4, 2, stride<2>>>>("conv2d_transpose");
