@@ -103,9 +103,10 @@ namespace dsl::TYPENET_MODE {
 ///   model_checkpoint<val_accuracy>("best/{epoch:02d}-{val_acc:.4f}.state", {.save_best_only = true, .verbose = true})
 ///   Epoch 3: val_acc improved from 0.41000 to 0.52000, saving model to best/03-0.5200.state
 /// Epochs and batches in names count from 1; missing folders are made. The file contains a run's whole state or only
-/// the weights; load_weights reads both. backup_and_restore can resume from a whole state. Give it a copy, because it
-/// overwrites and finally removes its file. Widths and precisions in names may be up to 255. Files that cannot be
-/// written, and unknown metrics and names, are an error before the first step; later failures to write are a warning.
+/// the weights; load_weights reads files of both kinds. backup_and_restore can resume from a whole state. Give it a
+/// copy of the file, because it overwrites and finally removes the file that it is given. Widths and precisions in
+/// names may be up to 255. Before the first step, a file that cannot be written and an unknown metric or name are
+/// errors; after it, a failure to write is a warning.
 template <class Monitor = val_loss>
 class model_checkpoint : public detail::model_checkpoint_on {
  public:

@@ -15,13 +15,14 @@ struct plot_each_epoch_options {
   double most_time = 0.05;  // share of a run's time that drawing may take; 1: draw every epoch
 };
 
-/// Plots while the training runs: after every epoch, a plot of all epochs so far replaces the previous one atomically,
-/// so that a viewer that watches the file shows the progress.
+/// Plots while the training runs. After every epoch, a plot of all epochs so far replaces the previous plot atomically,
+/// so that a viewer that watches the file always shows the progress.
 ///   trainer.fit(data, {.epochs = 70, .callbacks = {plot_each_epoch{"run.png"}, plot_each_epoch{"run.svg"}}});
-/// gnuplot takes about 0.1 s. If epochs are short, .most_time limits how often it draws; the last epoch is always
-/// drawn. The plot of a resumed run begins with its first epoch; `earlier` are the epochs before fit's .initial_epoch,
-/// which the run does not know. Throws file_error before the first step if a plot cannot be drawn. Later it warns
-/// once, and tries again after the next epoch.
+/// gnuplot takes about 0.1 s. If epochs are short, .most_time limits how often the callback draws; it always draws
+/// after the last epoch. The plot of a run that resumes from a file begins with the first epoch of the original run.
+/// With fit's .initial_epoch, the run does not know the epochs before it: pass them as `earlier`. Throws file_error
+/// before the first step if a plot cannot be drawn. If a later plot fails, the callback warns once, and tries again
+/// after the next epoch.
 class plot_each_epoch : public callback {
  public:
   explicit plot_each_epoch(std::string path, plot_each_epoch_options const& o = {}, history earlier = {});

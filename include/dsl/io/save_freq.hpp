@@ -13,14 +13,15 @@ struct save_freq {
   int epochs = 1;            // 0: counts batches
   std::int64_t batches = 0;  // counted across epochs
 
-  /// Throws option_error if the interval is less than 1: nothing would ever be written.
+  /// Throws option_error if the interval is less than 1, since nothing would ever be written.
   [[gnu::cold]] void require() const;
 
-  /// Whether to write at this saving point. `since` counts batches and is part of the callback's state.
+  /// Whether the callback should write at this saving point. `since` counts batches and is part of the callback's
+  /// state.
   bool now(fit_run const& run, std::int64_t& since) const;
 };
 
-/// Writes after every n-th epoch, and its validation. Throws option_error for n below 1.
+/// Writes after every n-th epoch and its validation. Throws option_error for n below 1.
 [[gnu::cold]] save_freq every_epochs(int n);
 /// Writes after every n-th training step, counted across epochs. Throws option_error for n below 1.
 [[gnu::cold]] save_freq every_batches(std::int64_t n);

@@ -15,17 +15,18 @@ namespace dsl::detail::TYPENET_MODE {
 inline constexpr char const* normalization_key = "the data's normalisation";
 inline constexpr char const* parameters_key = "the network's parameters";
 
-/// Returns both, as bytes to follow the callbacks' state.
+/// Returns the normalisation and the parameters' names and shapes as bytes, which follow the callbacks' state in a
+/// file.
 [[gnu::cold]] std::string state_of_network(engine& e);
 
-/// Returns a file's normalisation; null if it has none. `callbacks` are the bytes of the callbacks' state. Throws
-/// file_error if it does not fit the network.
+/// Returns the normalisation stored in a file, or null if there is none. `callbacks` are the bytes of the callbacks'
+/// state. Throws file_error if the normalisation does not fit the network.
 [[gnu::cold]] std::shared_ptr<normalization const> saved_normalization(graph_view const& g,
                                                                        std::string const& callbacks,
                                                                        std::string const& file);
 
-/// Returns the first parameter whose name or shape in a file is not that of the network, as the end of a sentence;
-/// empty if the file does not contain them.
+/// Returns the first parameter whose name or shape in the file differs from that in the network, as the end of a
+/// sentence. Returns an empty text if the file has no names and shapes.
 [[gnu::cold]] std::string differing_parameter(graph_view const& g, std::string const& callbacks,
                                               std::string const& file);
 

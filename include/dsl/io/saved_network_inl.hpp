@@ -20,7 +20,8 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Returns a line "0.weight 16x3x3x3" for each parameter; empty if named<> gives two of them the same name.
+/// Returns a line such as "0.weight 16x3x3x3" for each parameter. Returns an empty text if named<> gives two parameters
+/// the same name.
 TYPENET_INLINE std::string lines_of_parameters(graph_view const& g) {
   std::vector<std::string> names;
   try {

@@ -22,12 +22,13 @@ struct tensorboard_options {
 /// Keras's TensorBoard callback: curves for `tensorboard --logdir logs`, with Keras's names.
 ///   logs/train       epoch_loss, epoch_accuracy, epoch_learning_rate; batch_loss, batch_accuracy
 ///   logs/validation  epoch_loss, epoch_accuracy
-/// Epochs count from 0, as in Keras; batches from 1 across epochs, with means since the epoch's beginning. Each point
-/// is written as soon as it is known, so a killed process loses none. A run that resumes from backup_and_restore's file
-/// continues its curves; the points of the killed run at later steps are removed. So does a run with .initial_epoch
-/// that shares the callback by std::shared_ptr. Any other run hides the points of earlier runs in the folder, but
-/// leaves their files; give each run its own folder to compare them. Throws file_error before the first step if nothing
-/// can be written. Later it warns once, and writes the missing points as soon as it can.
+/// Epochs are counted from 0, as in Keras. Batches are counted from 1 across all epochs; their points are means since
+/// the beginning of the epoch. Each point is written as soon as it is known, so that no point is lost if the process is
+/// killed. A run that resumes from backup_and_restore's file continues the curves of the killed run, whose points at
+/// later steps are removed. A run with .initial_epoch that shares the callback by std::shared_ptr also continues the
+/// curves. Any other run hides the points of earlier runs in the same folder, but does not remove their files. To
+/// compare runs, give each its own folder. Throws file_error before the first step if nothing can be written. If a
+/// later write fails, the callback warns once, and writes the missing points as soon as it can.
 class tensorboard : public callback {
  public:
   [[gnu::cold]] explicit tensorboard(std::string log_dir = "logs", tensorboard_options const& o = {});
@@ -46,7 +47,8 @@ class tensorboard : public callback {
     std::string waiting{};                       // records not written yet
   };
 
-  /// Returns the points of a step or an epoch; those of several outputs have the output's name after the prefix.
+  /// Returns the points of a step or an epoch. If there are several outputs, the names of their points have the
+  /// output's name after the prefix.
   [[gnu::cold]] static std::vector<detail::scalar_point> points(std::string const& prefix, scores const& s);
   [[gnu::cold]] void write(log& l, std::string_view record);
   void close();

@@ -17,7 +17,7 @@ constexpr float float_of_f16(std::uint16_t half) {
   return std::bit_cast<float>(sign | (exponent == 31 ? 255U : exponent + 112U) << 23 | fraction << 13);
 }
 
-/// Converts bfloat16 to float: it is a float's upper half.
+/// Converts bfloat16 to float. A bfloat16 has the upper 16 bits of the float.
 constexpr float float_of_bf16(std::uint16_t half) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(half) << 16);
 }

@@ -10,37 +10,37 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// The layout of parameters in a framework: their axes, and the order of flattened inputs. typenet's layout is
-/// PyTorch's. Keras flattens (height, width, channels), so the inputs of a layer that reads a flattened tensor are in
-/// another order.
+/// The layout of parameters in another framework: the order of their axes, and the order of a layer's inputs after a
+/// flatten. typenet has PyTorch's layout. Keras flattens (height, width, channels), so a layer that reads a flattened
+/// tensor has its inputs in another order.
 class weight_layout {
  public:
-  /// Throws option_error for an add whose operands Keras would have in different orders, and for a custom operation
-  /// that reshapes a tensor that Keras has in another order.
+  /// Throws option_error for an add whose operands would be in different orders in Keras, and for a custom operation
+  /// that reshapes a tensor whose order in Keras is another one.
   [[gnu::cold]] weight_layout(graph_view const& g, weight_convention c);
 
-  /// Returns the shape of parameter k in that layout.
+  /// Returns the shape of parameter k in the other framework's layout.
   [[gnu::cold]] std::vector<std::uint64_t> shape(int k) const;
   [[gnu::cold]] void from_ours(int k, float const* ours, float* theirs) const;
   [[gnu::cold]] void to_ours(int k, float const* theirs, float* ours) const;
 
  private:
-  /// The position in Keras's tensor of each channel; empty if it is the same.
+  /// The position of each channel in Keras's tensor; empty if all positions are the same in typenet.
   using order = std::vector<int>;
 
-  /// Whether parameter k has a row for each token, (vocabulary, features) in Keras, too.
+  /// Whether parameter k has one row for each token. Such a parameter is (vocabulary, features) in Keras, too.
   bool is_table(int k) const { return graph_.nodes[graph_.parameters[k].node].kind == op::embedding; }
   bool keras() const { return convention_ == weight_convention::keras; }
   order const& order_of(int tensor) const { return orders_[static_cast<std::size_t>(tensor)]; }
   static int at(order const& o, int i) { return o.empty() ? i : o[static_cast<std::size_t>(i)]; }
 
   [[gnu::cold]] order order_behind(node const& n) const;
-  /// Returns the order of a multiply; an operand of one channel has none.
+  /// Returns the order of the output of a multiply. An operand with one channel has no order of its own.
   [[gnu::cold]] order broadcast_order(node const& n) const;
   [[gnu::cold]] order flattened(node const& n) const;
   [[gnu::cold]] order joined(node const& n) const;
 
-  /// Calls f(position in typenet's layout, position in the other one) for every number of parameter k.
+  /// Calls f(position in typenet's layout, position in the other layout) for every number of parameter k.
   template <class F>
   [[gnu::cold]] void for_each(int k, F f) const {
     parameter const& p = graph_.parameters[k];

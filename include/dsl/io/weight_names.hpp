@@ -13,7 +13,7 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// The framework whose weight names and axes a file has.
+/// The framework from which a file has the names and the axes of weights.
 ///   torch: "1.branches.0.0.weight", kernels (out, in, height, width) and (out, in)
 ///   keras: "conv2d_1/kernel", kernels (height, width, in, out) and (in, out); for a depthwise convolution
 ///          "depthwise_conv2d/kernel" and (height, width, in, multiplier)
@@ -23,8 +23,8 @@ enum class weight_convention : unsigned char { torch, keras };
 struct weight_naming {
   weight_convention convention = weight_convention::torch;
   std::string prefix{};  // prepended to every name: "module."
-  /// torch: the name of the ModuleList attribute that holds the branches of a concat or add. Empty if the joining
-  /// module itself is a ModuleList.
+  /// torch: the name of the attribute, a ModuleList, that holds the branches of a concat or add. Leave it empty if the
+  /// module that joins the branches is itself a ModuleList.
   std::string branches = "branches";
 };
 
@@ -50,10 +50,10 @@ namespace dsl::detail::TYPENET_MODE {
   return n.kind == op::conv2d && n.groups > 1 && n.groups == g.input_shape(n).channels;
 }
 
-/// Returns the name that Keras derives from the class of a node with parameters.
+/// Returns the name that Keras derives from the class of the layer, for a node with parameters.
 [[gnu::cold]] std::string keras_class(graph_view const& g, node const& n);
 
-/// Names layers as Keras does: by class, with a number for all but the first of a class.
+/// Names layers as Keras does: by their class, and with a number for every layer but the first of its class.
 class keras_names {
  public:
   [[gnu::cold]] std::string next(graph_view const& g, node const& n);
@@ -62,23 +62,23 @@ class keras_names {
   std::map<std::string, int> count_{};
 };
 
-/// The paths of modules in a tree of nn.Sequential: indices of scopes, the name of the list that holds branches, and
-/// names from named<>.
+/// The paths of modules in a tree of nn.Sequential. A path consists of indices of scopes, the name of the list that
+/// holds branches, and names from named<>.
 class torch_tree {
  public:
   [[gnu::cold]] torch_tree(graph_view const& g, std::string const& branches);
 
-  /// Returns a scope's path: "1.branches.0.0.". A network of a single type, as network<image<...>, minigooglenet<10>>,
-  /// is the model itself. A name is appended to the next outer name, whatever lies between. A single layer inside
-  /// named<> adds nothing to it.
+  /// Returns a scope's path: "1.branches.0.0.". If a network consists of a single type, as network<image<...>,
+  /// minigooglenet<10>> does, this type is the model itself. A name from named<> is appended to the next outer name,
+  /// whatever scopes are between them. A single layer inside named<> adds nothing to the name.
   [[gnu::cold]] std::string path(int s) const;
-  /// Whether a scope is the only layer in a named<>.
+  /// Whether a scope is the only layer inside a named<>.
   [[gnu::cold]] bool has_its_name_alone(int s) const;
 
  private:
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
-  /// Returns the innermost scope around s, or s itself, that has a name or is named by its index; 0, the network, if
-  /// there is none.
+  /// Returns the innermost scope that has a name or is named by its index, beginning with s itself and going outwards.
+  /// Returns 0, the network, if there is none.
   [[gnu::cold]] int name_around(int s) const;
 
   graph_view const& graph_;
@@ -91,9 +91,9 @@ class torch_tree {
 
 namespace dsl::TYPENET_MODE {
 
-/// Returns the name of every parameter, in the graph's order. Keras's are its default names, numbered by class, of a
-/// model that creates its layers in the network's order, branch by branch. Throws option_error if named<> gives two
-/// parameters the same name.
+/// Returns the name of every parameter, in the graph's order. The names for Keras are its default names, numbered by
+/// class, in a model that creates its layers in the network's order, branch by branch. Throws option_error if named<>
+/// gives two parameters the same name.
 [[gnu::cold]] std::vector<std::string> weight_names(graph_view const& g, weight_naming const& naming = {});
 
 }  // namespace dsl::TYPENET_MODE

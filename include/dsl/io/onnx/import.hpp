@@ -16,30 +16,31 @@ namespace dsl::TYPENET_MODE {
 
 /// Options for reading an ONNX file.
 struct onnx_import_options {
-  /// The shape of the first input, for files that leave height and width open.
+  /// The shape of the first input. It is needed for files that leave height and width open.
   dsl::shape input{0, 0, 0};
 };
 
-/// The network of an ONNX file: its C++ source, its graph and its weights. It lacks layers that do nothing in
-/// inference, such as dropout, if the exporter left them out.
+/// The network of an ONNX file: its C++ source, its graph and its weights. If the exporter left out layers that do
+/// nothing in inference, such as dropout, the network lacks them, too.
 class imported_network {
  public:
-  /// Reads the bytes of a file. `name` is the file's name for messages; further files with weights must be in `folder`.
+  /// Reads a network from the bytes of a file. `name` is the file's name in messages. If the weights are in further
+  /// files, these must be in `folder`.
   [[gnu::cold]] imported_network(std::string_view bytes, std::string name, std::string folder,
                                  onnx_import_options const& o = {});
   imported_network(imported_network const&) = delete;  // the graph points into the tree
   imported_network& operator=(imported_network const&) = delete;
 
-  /// Returns a header that defines NAMESPACE::model and asserts its output and its parameters.
+  /// Returns a C++ header that defines NAMESPACE::model and asserts the shape of its output and its parameters.
   [[gnu::cold]] std::string header(std::string const& namespace_name) const;
 
-  /// Returns the graph of that model. It is valid as long as this object exists.
+  /// Returns the graph of the model. The view is valid as long as this object exists.
   graph_view view() const { return graph_.view(); }
 
-  /// Returns which node of the file became node n of the graph, for messages: node 7, "/conv1/Conv" (Conv).
+  /// Returns, for messages, which node of the file has become node n of the graph: node 7, "/conv1/Conv" (Conv).
   [[gnu::cold]] std::string place(int n) const;
 
-  /// Returns the name that the model's parameter k has in a .safetensors file.
+  /// Returns the names that the model's parameters have in a .safetensors file, by parameter number.
   std::vector<std::string> const& weight_names() const { return names_; }
   /// Returns the numbers of the model's parameter k, in typenet's layout, which is PyTorch's.
   std::vector<float> const& weights(int k) const { return *weights_[static_cast<std::size_t>(k)]; }
@@ -54,7 +55,7 @@ class imported_network {
 };
 
 /// Reads an ONNX file as a network. Throws onnx_error, which names the operator, if the file is damaged or if typenet's
-/// layers and combinators cannot express it, and data_error if it cannot be read.
+/// layers and combinators cannot express it, and data_error if the file cannot be read.
 [[gnu::cold]] std::unique_ptr<imported_network> import_onnx(std::string const& path, onnx_import_options const& o = {});
 
 }  // namespace dsl::TYPENET_MODE

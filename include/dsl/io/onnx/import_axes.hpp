@@ -9,7 +9,7 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// A run of positions along the channels, the height or the width of a value.
+/// A run of evenly spaced positions along the channels, the height or the width of a value.
 struct onnx_atom {
   char along = 'c';  // or 'h', 'w'
   int size = 1;
@@ -17,25 +17,26 @@ struct onnx_atom {
 
   friend bool operator==(onnx_atom const&, onnx_atom const&) = default;
 };
-/// The parts of typenet's value that one axis of a file's tensor consists of, from the slowest to the fastest. No atom
-/// has size 1.
+/// One axis of a file's tensor, as a list of the parts of typenet's value that it consists of, from the
+/// slowest-changing to the fastest. No part has size 1.
 using onnx_axis = std::vector<onnx_atom>;
-/// The axes of a file's tensor. Reshapes and transposes compute nothing: they only change the axes here. A layer is
-/// made when an operator needs its channels in one axis:
+/// The axes of a file's tensor. Reshapes and transposes compute nothing and only change this list. A layer is made when
+/// a later operator needs all channels of a value in one axis:
 ///   (1, 64, 8, 8) is [] [c64] [h8] [w8]; flattened, it is [] [c64 h8 w8], and dense needs a flatten;
 ///   reshaped to (1, 2, 32, 8, 8), transposed and reshaped, [] [c32 step 1, c2 step 32] [h8] [w8]: channel_shuffle<2>
 using onnx_axes = std::vector<onnx_axis>;
 
-/// Returns the axes of a value: those of images or, if `rank` is 2, of features.
+/// Returns the axes of a value. They are (batch, channels, height, width), or (batch, features) if `rank` is 2.
 [[gnu::cold]] onnx_axes onnx_axes_of(shape const& s, int rank);
 [[gnu::cold]] std::int64_t onnx_size(onnx_axis const& a);
-/// Returns the dims of a file's tensor.
+/// Returns the dims of a file's tensor that has these axes.
 [[gnu::cold]] std::vector<std::int64_t> onnx_dims(onnx_axes const& axes);
 
-/// Joins neighbouring atoms that form one run.
+/// Joins neighbouring parts of an axis that together form one run.
 [[gnu::cold]] void onnx_merge(onnx_axis& a);
 
-/// Splits and joins axes so that they have these dims; false if an axis would begin or end within an atom.
+/// Splits and joins axes so that they have these dims. Returns false if an axis would begin or end in the middle of a
+/// part.
 [[gnu::cold]] bool onnx_reshape(onnx_axes& axes, std::vector<std::int64_t> const& dims);
 
 }  // namespace dsl::detail::TYPENET_MODE

@@ -10,8 +10,8 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// A tensor of an ONNX file whose numbers are known: a weight, or computed from shapes and weights. Its numbers are
-/// integers or floats.
+/// A tensor of an ONNX file whose numbers are known, because it is a weight or was computed from shapes and weights.
+/// Its numbers are integers or floats.
 struct onnx_constant {
   std::vector<std::int64_t> dims{};
   bool is_whole = false;
@@ -23,17 +23,17 @@ struct onnx_constant {
   double at(std::size_t i) const { return is_whole ? static_cast<double>(wholes[i]) : static_cast<double>(reals[i]); }
 };
 
-/// Returns the product of dims, or -1 if one is negative or the product exceeds 2^40.
+/// Returns the product of dims, or -1 if one of the dims is negative or the product exceeds 2^40.
 [[gnu::cold]] std::int64_t onnx_count(std::vector<std::int64_t> const& dims);
 
-/// Returns the number with the fewest digits that is this float: 0.1 for 0.1F.
+/// Returns the decimal number with the fewest digits that becomes this float: 0.1 for 0.1F.
 [[gnu::cold]] double onnx_decimal(float value);
 /// Returns a number as C++ source with the fewest digits: "0.001", "1e-05".
 [[gnu::cold]] std::string onnx_digits(float value);
 
-/// Returns a tensor of these dims whose numbers are not set yet.
+/// Returns a tensor with these dims whose numbers are not set yet.
 [[gnu::cold]] onnx_constant onnx_empty(std::vector<std::int64_t> const& dims, bool is_whole);
-/// Copies number `from` of a tensor to place `to` of another one of the same type.
+/// Copies number `from` of tensor `a` to place `to` of tensor `b`, which has the same type.
 inline void onnx_copy(onnx_constant const& a, std::size_t from, onnx_constant& b, std::size_t to) {
   if (a.is_whole)
     b.wholes[to] = a.wholes[from];
@@ -43,10 +43,10 @@ inline void onnx_copy(onnx_constant const& a, std::size_t from, onnx_constant& b
 
 /// Returns a tensor with its axes in another order: axis i of the result is axis order[i] of `a`.
 [[gnu::cold]] onnx_constant onnx_transposed(onnx_constant const& a, std::vector<int> const& order);
-/// Returns elements begin, begin + step, ... (`size` of them) along one axis; the range must lie within the axis.
+/// Returns the `size` elements begin, begin + step, ... along one axis. All of them must lie within the axis.
 [[gnu::cold]] onnx_constant onnx_taken(onnx_constant const& a, std::size_t axis,
                                        std::vector<std::int64_t> const& indices);
-/// Returns tensors joined along an axis; the other dims must be equal.
+/// Returns the tensors joined along one axis. Their other dims must be equal.
 [[gnu::cold]] onnx_constant onnx_joined(std::vector<onnx_constant const*> const& all, std::size_t axis);
 
 }  // namespace dsl::detail::TYPENET_MODE

@@ -13,13 +13,14 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Returns dims with axes of size 1 in front, so that there are at least `rank`.
+/// Returns dims with as many axes of size 1 in front as are needed for at least `rank` dims.
 [[gnu::cold]] inline std::vector<std::int64_t> onnx_widened(std::vector<std::int64_t> dims, std::size_t rank) {
   if (dims.size() < rank) dims.insert(dims.begin(), rank - dims.size(), 1);
   return dims;
 }
 
-/// Returns the number of operands of an operator that is computed if all of them are constants; 0 for other operators.
+/// Returns how many operands an operator has that is computed during the import if all of them are constants; 0 for
+/// other operators.
 [[gnu::cold]] inline int onnx_folded_operands(std::string const& type) {
   for (char const* each : {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min"})
     if (type == each) return 2;

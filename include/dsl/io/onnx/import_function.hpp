@@ -14,9 +14,10 @@ namespace dsl::detail::TYPENET_MODE {
 struct onnx_function;
 using onnx_value = std::shared_ptr<onnx_function>;
 
-/// The result of elementwise operators on one value. Exporters write an activation as one operator or as several (gelu:
-/// Div, Erf, Add, Mul, Mul), so such operators are collected until another kind of operator reads the result, and are
-/// then recognised by their values. `what` is "" for a value that a layer makes, "number", or the operator's type.
+/// A value, or the result of elementwise operators on one value. Exporters write an activation as one operator or as
+/// several (gelu: Div, Erf, Add, Mul, Mul). Such operators are therefore collected until another kind of operator reads
+/// the result; then the activation is recognised by the numbers that it computes. `what` is "" for a value that a layer
+/// makes, "number" for a constant, or otherwise the operator's type.
 struct onnx_function {
   std::string what{};
   double number = 0;                 // of a "number"; otherwise an attribute
@@ -31,29 +32,30 @@ struct onnx_function {
   int readers = 0;      // operators that read it; for a view, at least 2 if the viewed value has several readers
 };
 
-/// An activation that typenet has.
+/// An activation that typenet has a layer for.
 struct onnx_activation {
   dsl::function function = dsl::function::relu;
   double rate = 0;
 };
 
-/// More operators than any activation has.
+/// The largest number of operators that one activation may consist of. No known activation has more.
 inline constexpr int onnx_largest_function = 24;
 
-/// The largest bound of a Clip, Max or Min. Functions are also compared beyond it, so that no bound is overlooked.
+/// The largest bound of a Clip, Max or Min. Functions are also compared at numbers beyond this bound, so that no bound
+/// is overlooked.
 inline constexpr double onnx_largest_bound = 1e29;
 
-/// Whether typenet reads this operator as elementwise.
+/// Whether typenet reads this operator as an elementwise one.
 [[gnu::cold]] bool onnx_is_elementwise(std::string const& type);
 
 /// Returns an operator's result for one or two numbers, as ONNX defines it; NaN for an unknown operator.
 [[gnu::cold]] double onnx_apply(onnx_function const& f, double x, double y);
 
-/// Returns the value of f if `from` has the value x; sets `depends` if f also reads something else.
+/// Returns the value of f if `from` has the value x. Sets `depends` if f also reads a value other than `from`.
 [[gnu::cold]] double onnx_evaluate(onnx_function const& f, onnx_function const& from, double x, bool& depends);
 
-/// Finds the activation that computes f from one of the values that f depends on, preferring the nearest. Returns that
-/// value, or null if there is no such activation.
+/// Finds an activation that computes f from one of the values that f depends on; if there are several such values, uses
+/// the one nearest to f. Returns this value, or null if there is no such activation.
 [[gnu::cold]] onnx_value onnx_recognise(onnx_value const& f, onnx_activation& found);
 
 }  // namespace dsl::detail::TYPENET_MODE

@@ -22,7 +22,7 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Whether a verdict is about the layer that appended a node.
+/// Whether a verdict is about the layer that node n belongs to.
 [[gnu::cold]] inline bool onnx_is_about(graph_view const& g, int n, verdict const& why) {
   verdict here;
   place(g, n, here);
@@ -31,7 +31,7 @@ namespace dsl::detail::TYPENET_MODE {
   return same;
 }
 
-/// Returns text for a comment of one line.
+/// Returns text that can be put into a one-line comment.
 [[gnu::cold]] inline std::string onnx_comment(std::string_view text) {
   std::string all;
   for (char c : text.substr(0, 100)) all += c >= 0x20 && c < 0x7f && c != '\\' && c != '?' ? c : '_';

@@ -10,7 +10,7 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// The graph of a tree's type, made at run time by the code that makes it at compile time.
+/// The graph of the type that a tree stands for. It is made at run time by the same code that makes it at compile time.
 struct onnx_graph {
   std::vector<node> nodes{};
   std::vector<int> edges{};
@@ -27,7 +27,8 @@ struct onnx_graph {
   }
 };
 
-/// Lowers a tree, whose names must outlive the graph. A broken rule is stored in `why`.
+/// Makes the graph of a tree. The names in the tree must outlive the graph. If the tree breaks a rule, `why` says
+/// which.
 [[gnu::cold]] onnx_graph onnx_lower(onnx_network const& net, onnx_tree const& tree);
 
 }  // namespace dsl::detail::TYPENET_MODE

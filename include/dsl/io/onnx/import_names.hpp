@@ -11,8 +11,8 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Puts named<...> and numbered<...> around the layers of a tree, so that weights are named after the file's paths, and
-/// replaces equal neighbours by repeat<...>.
+/// Puts named<...> and numbered<...> around the layers of a tree, so that weights get the names of the file's paths.
+/// Also replaces equal neighbours by repeat<...>.
 class onnx_namer {
  public:
   explicit onnx_namer(onnx_network const& net);
@@ -24,14 +24,14 @@ class onnx_namer {
 
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   [[gnu::cold]] bool has_weights(onnx_tree const& t) const;
-  /// Whether a layer without a path is probably part of the module before it.
+  /// Whether a layer without a path probably belongs to the same module as the layer before it.
   [[gnu::cold]] bool goes_with_the_last(onnx_tree const& t) const;
-  /// Finds the common beginning of the paths of all layers in a tree; returns false if none has a path.
+  /// Finds the beginning that the paths of all layers in a tree have in common. Returns false if no layer has a path.
   [[gnu::cold]] bool common_path(onnx_tree const& t, bool with_weights, path& all) const;
-  /// Names the layers of a sequence that is already inside `depth` names.
+  /// Names the layers of a sequence, which is already inside `depth` nested names.
   [[gnu::cold]] std::vector<onnx_tree> grouped(std::vector<onnx_tree> all, std::size_t depth) const;
   [[gnu::cold]] void name_branches(onnx_tree& t, std::size_t depth) const;
-  /// Removes names that are equal to the layers' positions in their list. Returns whether all names were.
+  /// If a name equals the position of its layer in the list, removes it. Returns whether all names were removed.
   [[gnu::cold]] static bool number(std::vector<onnx_tree>& all);
   [[gnu::cold]] static std::vector<onnx_tree> repeated(std::vector<onnx_tree> all, onnx_network const& net);
   [[gnu::cold]] void repeat_in(onnx_tree& t) const;
@@ -40,7 +40,7 @@ class onnx_namer {
   std::vector<path> paths_;
 };
 
-/// Whether two trees are the same type.
+/// Whether two trees stand for the same type.
 [[gnu::cold]] bool onnx_same_type(onnx_network const& net, onnx_tree const& a, onnx_tree const& b);
 
 }  // namespace dsl::detail::TYPENET_MODE

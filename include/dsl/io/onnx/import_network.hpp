@@ -11,7 +11,7 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// A layer made from operators of the file, not yet part of a tree of layers.
+/// A layer made from operators of the file. It is not yet part of a tree of layers.
 struct onnx_layer {
   node what{};                // without the connections, which `inputs` has
   option::pad zeros{};        // of a window
@@ -24,7 +24,7 @@ struct onnx_layer {
   std::string place{};                        // for messages: node 7, "/layer1/0/Conv" (Conv)
 };
 
-/// The layers of a file, each after the layers that it reads. The first one is the input.
+/// The layers of a file. Each layer comes after the layers that it reads, and the first one is the input.
 struct onnx_network {
   std::vector<onnx_layer> layers{};
   std::vector<std::pair<std::string, int>> outputs{};  // name and layer; the first one is the result

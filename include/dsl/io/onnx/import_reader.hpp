@@ -15,27 +15,27 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Returns text as the path of a module: letters, digits, _ and -, with dots between the names.
+/// Converts text to the path of a module: letters, digits, _ and -, with dots between the names.
 [[gnu::cold]] std::string onnx_clean_path(std::string const& text);
 
-/// Returns the names of the modules around a node, which PyTorch's exporter writes as metadata; empty if there are
-/// none. Before release 1.16, onnx's messages have this metadata as an unknown field.
+/// Returns the names of the modules that a node is in, which PyTorch's exporter writes as metadata; empty if there are
+/// none. In releases of onnx before 1.16, this metadata is an unknown field of the message.
 [[gnu::cold]] std::string onnx_name_scopes(onnx_messages::NodeProto const& n);
 
 /// Reads the operators of an ONNX file as layers. The batch is assumed to be 1, since typenet's shapes are those of one
-/// sample. Operators on shapes and weights alone are computed here.
+/// sample. Operators that read only shapes and weights are computed during the import.
 class onnx_reader {
  public:
-  /// `input` is the shape of the first input, for files that leave it open; zeros if the file has it.
+  /// `input` is the shape of the first input for files that leave this shape open, and zeros for files that contain it.
   [[gnu::cold]] onnx_reader(onnx_file& file, shape const& input);
 
-  /// Returns the layers. Throws onnx_error, which names the operator that typenet has no layer for.
+  /// Returns the layers. If typenet has no layer for an operator, throws an onnx_error that names the operator.
   [[gnu::cold]] onnx_network read();
 
  private:
   using node_proto = onnx_messages::NodeProto;
   using constant = std::shared_ptr<onnx_constant const>;
-  /// The value or the constant that a name of the file refers to.
+  /// What a name in the file refers to: a value or a constant.
   struct known {
     onnx_value value{};
     constant number{};
@@ -60,7 +60,7 @@ class onnx_reader {
   [[gnu::cold]] known& operand(int i);
   [[gnu::cold]] bool is_constant(int i) { return has(i) && operand(i).number != nullptr; }
   [[gnu::cold]] constant number(int i);
-  /// Returns the value of operand i, after making the layer that computes it.
+  /// Makes the layer that computes operand i, if necessary, and returns the operand's value.
   [[gnu::cold]] onnx_value value(int i);
   [[gnu::cold]] std::vector<std::int64_t> wholes(int i);
   [[gnu::cold]] onnx_messages::AttributeProto const* attribute(char const* name) const;
@@ -68,7 +68,8 @@ class onnx_reader {
   [[gnu::cold]] double real(char const* name, double otherwise) const;
   [[gnu::cold]] std::string text(char const* name, char const* otherwise) const;
   [[gnu::cold]] std::vector<std::int64_t> list(char const* name, std::vector<std::int64_t> otherwise) const;
-  /// Returns a list that is an attribute in earlier opsets and operand i in later ones; empty if the node has neither.
+  /// Returns a list that is an attribute in earlier opsets and operand i in later opsets. Returns an empty list if the
+  /// node has neither.
   [[gnu::cold]] std::vector<std::int64_t> list_or_operand(char const* name, int i);
   [[gnu::cold]] std::size_t axis_of(std::int64_t axis, std::size_t rank) const;
 
@@ -76,10 +77,10 @@ class onnx_reader {
   [[gnu::cold]] void give(known k, int output = 0);
   [[gnu::cold]] void give(onnx_value v) { give(known{std::move(v), nullptr}); }
   [[gnu::cold]] void give(onnx_constant c);
-  /// Counts the numbers of constants and weights that are computed, and throws if there are more than a valid file
-  /// needs.
+  /// Adds to the count of numbers that the import computes for constants and weights. Throws if the count is larger
+  /// than a valid file needs.
   [[gnu::cold]] void spend(std::size_t numbers);
-  /// Appends a layer for the operator being read. Its output has the given axes.
+  /// Appends a layer for the operator that is being read. The layer's output has the given axes.
   [[gnu::cold]] onnx_value append(onnx_layer l, onnx_value const& in, shape const& out, onnx_axes axes);
   [[gnu::cold]] onnx_value append(onnx_layer l, std::vector<onnx_value> const& in, shape const& out, onnx_axes axes);
   onnx_layer& layer(onnx_value const& v) { return made_.layers[static_cast<std::size_t>(v->node)]; }
@@ -88,11 +89,11 @@ class onnx_reader {
   // Values in the form that an operator needs.
   [[gnu::cold]] onnx_value made(onnx_value const& v);
   [[gnu::cold]] onnx_value view(onnx_value const& v, onnx_axes axes);
-  /// Returns the value with all its channels, in order, in one axis; appends the layers that this needs.
+  /// Returns the value with all its channels, in order, in one axis. Appends the layers that this needs.
   [[gnu::cold]] onnx_value with_channels(onnx_value const& v, std::size_t axis);
-  /// Returns the value as (1, channels, height, width).
+  /// Returns the value as a tensor of (1, channels, height, width).
   [[gnu::cold]] onnx_value picture(onnx_value const& v);
-  /// Returns `axes` with `channels` channels in axis `axis`.
+  /// Returns `axes` changed so that axis `axis` has `channels` channels.
   [[gnu::cold]] static onnx_axes rechannelled(onnx_axes axes, std::size_t axis, int channels);
 
   // Operators, by family. Each function returns whether the operator belongs to its family.
@@ -105,7 +106,7 @@ class onnx_reader {
   [[gnu::cold]] bool fold_arithmetic(std::string const& type);
   [[gnu::cold]] onnx_value scaled(onnx_value const& x, std::vector<float> const& by, std::size_t axis);
   [[gnu::cold]] onnx_value shifted(onnx_value const& x, std::vector<float> const& by, std::size_t axis);
-  /// Reads an operator on a value and a constant, which may have one number per channel.
+  /// Reads an operator with two operands: a value, and a constant that has one number or one per channel.
   [[gnu::cold]] bool read_with_constant();
   [[gnu::cold]] onnx_value sliced(onnx_value const& x, std::size_t axis, std::int64_t begin, std::int64_t end);
   [[gnu::cold]] void read_gather();
@@ -121,7 +122,7 @@ class onnx_reader {
   [[gnu::cold]] void read_softmax();
   [[gnu::cold]] void read_gemm();
   [[gnu::cold]] void read_matmul();
-  /// Appends a dense layer or, if there are pixels, a 1x1 convolution; `weights` are (out, in).
+  /// Appends a dense layer or, if the value has several pixels, a 1x1 convolution. `weights` are (out, in).
   [[gnu::cold]] onnx_value linear(onnx_value const& x, std::size_t axis, std::vector<float> weights, int units,
                                   std::vector<float> bias, std::string const& path);
   [[gnu::cold]] void read_concat();

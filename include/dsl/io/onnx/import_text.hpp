@@ -13,16 +13,16 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Whether a convolution's padding equals that of padding::same.
+/// Whether a convolution has the same padding as with padding::same.
 [[gnu::cold]] bool onnx_pads_same(onnx_network const& net, onnx_layer const& l);
 
 /// Returns a layer as C++ source: "conv2d<64, 7, stride<2>, pad<3>, bias<false>>".
 [[gnu::cold]] std::string onnx_layer_text(onnx_network const& net, onnx_layer const& l);
 
-/// Returns the type of an input: image<3, 224, 224>, features<7>.
+/// Returns the C++ type of a network's input: image<3, 224, 224>, features<7>.
 [[gnu::cold]] std::string onnx_input_text(shape const& s);
 
-/// Writes a tree as C++ source, with names for its larger parts.
+/// Writes a tree as C++ source. Its larger parts get names.
 class onnx_printer {
  public:
   explicit onnx_printer(onnx_network const& net) : net_(net) {}
@@ -31,7 +31,7 @@ class onnx_printer {
   [[gnu::cold]] std::string print(onnx_tree const& tree, std::string const& input);
 
  private:
-  /// Returns a type on one line; with aliases, a part that has a name is printed as that name.
+  /// Returns a type on one line. With `with_aliases`, a part that has a name is written as this name.
   [[gnu::cold]] std::string flat(onnx_tree const& t, bool with_aliases = true) const;
   [[gnu::cold]] std::string wrapped(onnx_tree const& t, std::size_t indent, bool is_definition) const;
   [[gnu::cold]] void count(onnx_tree const& t, bool is_repeated);
@@ -48,7 +48,7 @@ class onnx_printer {
   std::string around_ = "block";  // the innermost name around a part
 };
 
-/// Returns a name as an identifier that is neither a keyword of C++ nor a name of the language: "resnet18-v2" ->
+/// Makes a C++ identifier from a name. It is neither a keyword nor a name of the language dsl: "resnet18-v2" ->
 /// resnet18_v2.
 [[gnu::cold]] std::string onnx_identifier(std::string const& name);
 

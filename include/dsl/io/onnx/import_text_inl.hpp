@@ -30,7 +30,8 @@ TYPENET_INLINE bool onnx_pads_same(onnx_network const& net, onnx_layer const& l)
          side(in.width, w.columns(), l.zeros.right);
 }
 
-/// Returns an option of rows and columns: stride<2>, stride<2, 1>.
+/// Returns a layer's option that has a number for rows and a number for columns: stride<2> if both are equal, otherwise
+/// stride<2, 1>.
 [[gnu::cold]] inline std::string onnx_pair_text(char const* name, int rows, int columns) {
   std::string const second = rows == columns ? "" : ", " + std::to_string(columns);
   return std::string(name) + "<" + std::to_string(rows) + second + ">";
@@ -144,7 +145,8 @@ TYPENET_INLINE std::string onnx_input_text(shape const& s) {
   return "image<" + std::to_string(s.channels) + ", " + std::to_string(s.height) + ", " + std::to_string(s.width) + ">";
 }
 
-/// Returns text as a string literal; names from files have been cleaned, those of inputs and outputs have not.
+/// Returns text as a C++ string literal. Unlike the names of layers, the names of inputs and outputs come unchanged
+/// from the file.
 [[gnu::cold]] inline std::string onnx_quoted(std::string const& text) {
   std::string all = "\"";
   for (char c : text) {

@@ -9,7 +9,7 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// A type composed of layers, as the header of an imported network defines it.
+/// A type composed of layers, in the form in which the header of an imported network defines it.
 struct onnx_tree {
   enum class word : unsigned char {
     layer,
@@ -34,14 +34,14 @@ struct onnx_tree {
   std::vector<onnx_tree> children{};  // branches are sequentials
 };
 
-/// Returns the layers as a tree of sequences and branches. This is possible for a DAG with one source if every value
-/// that several layers read is joined again: the branches of a join begin at the layer where all paths to it diverge.
-/// Throws onnx_error, which names the layer, for other graphs. Branches of a concat that share layers are grouped:
-/// concat(a, b(x), c(x)) becomes concat(a, concat(b, c)(x)) if the other branches do not begin with x.
+/// Returns the layers as a tree of sequences and branches. The graph must have one source, and paths that diverge must
+/// join again: the branches of a join begin at the last layer that all paths to the join go through. For any other
+/// graph, throws an onnx_error that names the layer. Branches of a concat that share layers are grouped: concat(a,
+/// b(x), c(x)) becomes concat(a, concat(b, c)(x)), provided that the other branches do not begin with x.
 [[gnu::cold]] onnx_tree onnx_tree_of(onnx_network& net, std::string const& file);
 
-/// Puts names around the layers, so that their weights are named after the file's paths, and replaces equal neighbours
-/// by repeat<...>.
+/// Puts names around the layers, so that weights get the names of the file's paths. Also replaces equal neighbours by
+/// repeat<...>.
 [[gnu::cold]] void onnx_name_tree(onnx_network const& net, onnx_tree& tree);
 
 }  // namespace dsl::detail::TYPENET_MODE

@@ -13,8 +13,8 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Finds the tree of a network's layers. dominator_[n] is the last layer before n that every path from the first input
-/// to n goes through.
+/// Makes the tree of a network's layers. dominator_[n] is the last layer before n that is on every path from the first
+/// input to n.
 class onnx_tree_maker {
  public:
   onnx_tree_maker(onnx_network& net, std::string const& file)
@@ -34,10 +34,10 @@ class onnx_tree_maker {
   [[gnu::cold]] int common(int a, int b) const;
   [[gnu::cold]] void find_dominators();
   [[gnu::cold]] void find_outputs();
-  /// Returns the layers on the path from `from` to `to`, without `from`.
+  /// Returns the layers on the path from layer `from`, which is not included, to layer `to`.
   [[gnu::cold]] onnx_tree way(int from, int to, int depth);
   [[gnu::cold]] onnx_tree join(int n, int from, int depth);
-  /// Returns the branch of concat n for its operands first ... end - 1, which all depend on `deep`.
+  /// Returns one branch of concat n, for its operands first ... end - 1. All of these depend on layer `deep`.
   [[gnu::cold]] onnx_tree inner_concat(int n, std::size_t first, std::size_t end, int from, int deep, int depth);
   [[gnu::cold]] void add_outputs(int n, onnx_tree& to);
 

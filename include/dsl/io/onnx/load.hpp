@@ -11,11 +11,12 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Returns the nodes of a graph that ONNX files contain: all but those that do nothing in inference or only rename a
-/// shape.
+/// Returns the nodes of a graph that ONNX files contain. These are all nodes except those that do nothing in inference
+/// or only change a shape.
 [[gnu::cold]] std::vector<int> onnx_nodes_in_files(graph_view const& g);
 
-/// Throws onnx_error, which names the first difference, unless a file's network has the structure of `g`.
+/// Requires that a file's network has the same structure as `g`. Otherwise throws an onnx_error that names the first
+/// difference.
 [[gnu::cold]] void require_same_structure(graph_view const& g, imported_network const& net, std::string const& file);
 
 }  // namespace dsl::detail::TYPENET_MODE
@@ -24,7 +25,8 @@ namespace dsl::TYPENET_MODE {
 
 /// Loads the weights of an ONNX file into a network with the same structure: the same layers, connected in the same
 /// way, with branches in the same order. Names do not matter. The file may lack the network's dropout layers and a
-/// softmax at its end. Throws onnx_error, which names the first node and layer that differ; then nothing has changed.
+/// softmax at its end. If the structure differs, throws an onnx_error that names the first node and layer that differ,
+/// and leaves the weights unchanged.
 [[gnu::cold]] void load_onnx(engine& e, std::string const& path, onnx_import_options const& o = {});
 [[gnu::cold]] void load_onnx(trainer& t, std::string const& path, onnx_import_options const& o = {});
 

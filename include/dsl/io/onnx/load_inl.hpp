@@ -14,7 +14,7 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Whether ONNX files lack a node: it does nothing in inference, or flattens a flat value.
+/// Whether ONNX files lack this node, because it does nothing in inference or flattens a value that is flat already.
 [[gnu::cold]] inline bool onnx_is_left_out(graph_view const& g, node const& x) {
   return x.kind == op::dropout || x.kind == op::stochastic_depth || x.kind == op::transfer ||
          (x.kind == op::flatten && g.input_shape(x).is_flat());
@@ -27,8 +27,8 @@ TYPENET_INLINE std::vector<int> onnx_nodes_in_files(graph_view const& g) {
   return all;
 }
 
-/// Returns the nodes that make a node's operands, as indices into the list of nodes that files contain. For a sum they
-/// are in ascending order, since its operands may come in any order.
+/// Returns the nodes that compute a node's operands, as indices into `nodes`, the list of nodes that files contain. The
+/// operands of a sum may be in any order in a file, so their indices are sorted.
 [[gnu::cold]] inline std::vector<int> onnx_operands(graph_view const& g, std::vector<int> const& nodes, node const& x) {
   std::vector<int> places;
   for (int i = 0; i < x.inputs; ++i) {
@@ -40,7 +40,7 @@ TYPENET_INLINE std::vector<int> onnx_nodes_in_files(graph_view const& g) {
   return places;
 }
 
-/// Whether two nodes compute the same except for their weights.
+/// Whether two nodes compute the same function, apart from their weights.
 [[gnu::cold]] inline bool onnx_computes_the_same(graph_view const& a, node const& x, graph_view const& b,
                                                  node const& y) {
   return x.kind == y.kind && a.output_shape(x) == b.output_shape(y) && x.window == y.window && x.groups == y.groups &&

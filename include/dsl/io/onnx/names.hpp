@@ -10,18 +10,19 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Throws option_error if a text for the file is not UTF-8; `what` names it in the message.
+/// Throws option_error if a text for the file is not UTF-8. In the message, `what` says which text it is.
 [[gnu::cold]] void require_onnx_text(std::string const& text, char const* what);
 
-/// Returns a node's place as compiler errors and summaries give it: "layer 1.0.0 (inception_module > conv_module >
-/// conv2d)".
+/// Returns the position of a layer as compiler errors and summaries give it: "layer 1.0.0 (inception_module >
+/// conv_module > conv2d)".
 [[gnu::cold]] std::string onnx_place(graph_view const& g, int scope);
 
-/// The names in a file, all different: weights as in other frameworks, operations by their place in the tree of
-/// modules, as PyTorch's exporter does: "/1/branches/0/0/Conv", with the output "/1/branches/0/0/Conv_output_0".
+/// The names in an ONNX file, which are all different. Weights have the names that other frameworks give them.
+/// Operations are named by their place in the tree of modules, as in files of PyTorch's exporter:
+/// "/1/branches/0/0/Conv", with the output "/1/branches/0/0/Conv_output_0".
 class onnx_names {
  public:
-  /// Throws option_error for names of inputs, output and weights that are empty, not unique, or not UTF-8.
+  /// Throws option_error if a name of an input, output or weight is empty, not unique, or not UTF-8.
   [[gnu::cold]] onnx_names(graph_view const& g, onnx_options const& o);
 
   std::vector<std::string> weights;  // per parameter

@@ -11,7 +11,7 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// Why a network cannot be written as an ONNX file, or why such a file cannot be read as a network.
+/// The reasons why a network cannot be written as an ONNX file, or an ONNX file cannot be read as a network.
 enum class onnx_fault : unsigned char {
   no_operator,       // a custom operation, for which ONNX has no operator
   too_large,         // 2 GiB or more, the limit of protobuf files
@@ -22,7 +22,7 @@ enum class onnx_fault : unsigned char {
   other_network,     // the file's network differs from the one that loads its weights
 };
 
-/// The size limit of protobuf files.
+/// The size limit of protobuf files, in bytes.
 inline constexpr long long onnx_most_bytes = 0x7fffffff;
 
 /// Thrown for a network that cannot be written as an ONNX file, and for a file that cannot be read as a network.
@@ -31,25 +31,26 @@ struct TYPENET_EXPORT onnx_error : error {
   onnx_error(onnx_fault f, std::string const& what) : error(what), which(f) {}
 };
 
-/// Options for writing a network.
+/// Options for writing a network as an ONNX file.
 struct onnx_options {
   /// The names of the network's input and output in the file.
   std::string input = "input";
   std::string output = "output";
-  /// The name of the first dimension, whose size the file leaves open.
+  /// The name of the file's first dimension, the batch size, which the file leaves open.
   std::string batch = "batch";
-  /// The names of the weights, as in weight_naming, which cannot be a member here because GCC 12 would warn of callers'
-  /// options. Axes are always ONNX's, which are PyTorch's.
+  /// The convention for the weights' names, as in weight_naming, which cannot be a member here because GCC 12 would
+  /// warn about the options of callers. The axes are always in the order of ONNX, which is PyTorch's.
   weight_convention convention = weight_convention::torch;
   std::string prefix{};
   std::string branches = "branches";
-  /// ONNX operators for custom operations, without attributes and with one input and one output of the same shape:
-  /// {{"softplus", "Softplus"}} for a dsl::elementwise whose name is "softplus".
+  /// The ONNX operators that stand for custom operations, by the name of the custom operation. They have no attributes,
+  /// and one input and one output of the same shape: {{"softplus", "Softplus"}} for a dsl::elementwise whose name is
+  /// "softplus".
   std::vector<std::pair<std::string, std::string>> operators{};
   long long model_version = 1;
   std::string domain{};  // the owner's domain: "org.example.pictures"
   std::string doc{};     // a description; empty: inputs, outputs and the number of parameters
-  /// More text by name. A trainer adds "typenet.steps", the number of steps trained.
+  /// Further texts for the file, by name. For a trainer, "typenet.steps", the number of steps trained so far, is added.
   std::vector<std::pair<std::string, std::string>> metadata{};
 };
 

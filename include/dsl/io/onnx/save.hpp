@@ -12,7 +12,8 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// Versions that all runtimes of onnx 1.12 and later read, and that Debian 12 can check.
+/// The versions of the format that are written. All runtimes of onnx 1.12 and later read them, and Debian 12 can check
+/// them.
 inline constexpr int onnx_ir_version = 8;
 inline constexpr int onnx_opset = 17;
 
@@ -24,7 +25,7 @@ namespace dsl::detail::TYPENET_MODE {
 
 [[gnu::cold]] void write_onnx_weights(engine& e, std::vector<std::string> const& names, onnx_messages::GraphProto& to);
 
-/// Returns the name of the graph. A network of a single type has that type's name: "minigooglenet".
+/// Returns the name of the graph. If a network consists of a single type, it is the name of this type: "minigooglenet".
 [[gnu::cold]] std::string onnx_graph_name(graph_view const& g);
 
 [[gnu::cold]] std::string onnx_text(shape const& s);
@@ -35,17 +36,18 @@ namespace dsl::detail::TYPENET_MODE {
 
 namespace dsl::TYPENET_MODE {
 
-/// Returns the bytes of an ONNX file: the network in inference, with an open batch dimension, and all weights as
-/// floats, unchanged. Images are (batch, channels, height, width); features, and outputs of flatten, dense and
-/// softmax, are (batch, units). A network on several devices becomes one graph. Throws onnx_error if the network cannot
-/// be written, and option_error for names that clash and for text that is not UTF-8.
+/// Returns the bytes of an ONNX file: the network in inference mode, with a batch dimension of any size, and all
+/// weights as floats, unchanged. Images are (batch, channels, height, width); features, and outputs of flatten, dense
+/// and softmax, are (batch, units). A network on several devices becomes one graph. Throws onnx_error if the network
+/// cannot be written, and option_error for names that clash and for text that is not UTF-8.
 [[gnu::cold]] std::string serialize_onnx(engine& e, onnx_options const& o = {});
 
-/// Returns the same for a trainer's network.
+/// Returns the bytes of an ONNX file for a trainer's network.
 [[gnu::cold]] std::string serialize_onnx(trainer& t, onnx_options const& o = {});
 
-/// Writes serialize_onnx() to a file atomically: an existing one stays as it is until then. Of processes that train
-/// together, one saves. Throws the same errors, and file_error if it cannot be written.
+/// Writes serialize_onnx() to a file atomically: an existing file is replaced only when the new one is complete. If
+/// several processes train together, only one of them should save. Throws the errors of serialize_onnx(), and
+/// file_error if the file cannot be written.
 template <class Trained>  // a trainer or its engine
 [[gnu::cold]] void save_onnx(Trained& t, std::string const& path, onnx_options const& o = {}) {
   std::string const bytes = serialize_onnx(t, o);

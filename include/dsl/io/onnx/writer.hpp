@@ -16,20 +16,20 @@
 namespace dsl::detail::TYPENET_MODE {
 
 /// Writes a network's nodes, in inference, as ONNX operators (opset 17). In typenet every sample is channels x height x
-/// width; operators expect (batch, channels, height, width) or (batch, units). A value is kept in the form of the
-/// operator that makes it and converted when the other form is needed. Dropout and transfers between devices are
-/// omitted: the nodes that read their output read their input instead.
+/// width; operators expect (batch, channels, height, width) or (batch, units). A value has the form of the operator
+/// that computes it, and is converted if an operator needs the other form. Dropout and transfers between devices are
+/// omitted: a node that would read the output of such a node reads its input instead.
 class onnx_writer {
  public:
   [[gnu::cold]] onnx_writer(graph_view const& g, onnx_options const& o, double momentum, onnx_messages::GraphProto& to);
 
   std::vector<std::string> const& weights() const { return names_.weights; }
 
-  /// Writes all nodes. Throws onnx_error for a custom operation that the options do not translate.
+  /// Writes all nodes. Throws onnx_error for a custom operation for which the options name no operator.
   [[gnu::cold]] void write();
 
  private:
-  /// The forms of a tensor: the name of each, empty until it is needed.
+  /// The two forms of a tensor, each by its name in the file. A name is empty until the form is needed.
   struct forms {
     std::array<std::string, 2> name{};  // (batch, units), (batch, channels, height, width)
     int rank = 4;                       // rank of the form that its operator makes
@@ -50,10 +50,10 @@ class onnx_writer {
   [[gnu::cold]] void write_input();
 
   [[gnu::cold]] void write_convolution();
-  /// Sets kernel, stride and dilation.
+  /// Sets the attributes kernel, stride and dilation.
   void set_steps(onnx_messages::NodeProto& n);
-  /// Sets these and padding. The padding at the end is what the last window needs, and none if some rows are
-  /// in no window.
+  /// Sets the same attributes and the padding. The padding at the end is what the last window needs, and 0 if there are
+  /// input rows that no window reads.
   [[gnu::cold]] void set_window(onnx_messages::NodeProto& n, bool always_pads);
 
   [[gnu::cold]] void write_transposed();
@@ -61,17 +61,19 @@ class onnx_writer {
   [[gnu::cold]] void write_batch_norm();
 
   [[gnu::cold]] void write_activation();
-  /// Appends a product with a number that is the same for every input, and returns its name.
+  /// Appends an operator that multiplies x by a number, which is the same for every input. Returns the product's name.
   [[gnu::cold]] std::string multiplied(std::string const& x, char const* name, float by, int rank);
 
   [[gnu::cold]] void write_pool(char const* type);
 
   [[gnu::cold]] void write_custom();
 
-  /// Appends an operator on all operands in their common form, or in the flat form if they differ.
+  /// Appends an operator on all operands of the node. They are in their common form, or in the flat form if their forms
+  /// differ.
   [[gnu::cold]] onnx_messages::NodeProto& join(char const* type);
 
-  /// Appends a LayerNormalization, which works on the last dimensions: an image's channels are moved there and back.
+  /// Appends a LayerNormalization. This operator works on the last dimensions, so an image's channels are moved there
+  /// before it and back after it.
   [[gnu::cold]] void write_layer_norm();
   /// Appends an InstanceNormalization between two Reshape operators, so that each group becomes one channel, and a
   /// BatchNormalization that only scales and shifts.
@@ -81,7 +83,7 @@ class onnx_writer {
   [[gnu::cold]] onnx_messages::NodeProto& finish(onnx_messages::NodeProto& n);
 
   [[gnu::cold]] void write_softmax();
-  /// Appends a Mul, which broadcasts as multiply does if both operands have four dimensions.
+  /// Appends a Mul, which broadcasts like the layer multiply if both operands have four dimensions.
   [[gnu::cold]] void write_product();
 
   [[gnu::cold]] void write_upsampling();
@@ -90,12 +92,13 @@ class onnx_writer {
   [[gnu::cold]] void write_shuffle();
 
   std::string as_it_is() { return form(0, operand().rank); }
-  /// Returns the name of operand i in the form of that rank; appends the operators that convert it.
+  /// Returns the name of operand i in the form with this rank. Appends the operators that convert it, if necessary.
   [[gnu::cold]] std::string form(int i, int rank);
-  /// Returns the name of the axes that a flat value lacks.
+  /// Returns the name of the constant with the axes that a flat value lacks, height and width.
   [[gnu::cold]] std::string const& height_and_width();
 
-  /// Adds the constants 0 and 6, the bounds of a relu6, once, and returns the name of the first.
+  /// Adds the constants 0 and 6, the bounds of relu6, if they have not been added yet. Returns the name of the constant
+  /// 0.
   [[gnu::cold]] std::string const& zero_and_six();
   [[gnu::cold]] std::string number(char const* name, float value);
   /// Adds a constant tensor of one dimension, and returns its name.
@@ -104,13 +107,14 @@ class onnx_writer {
 
   [[gnu::cold]] onnx_messages::NodeProto& add_node(std::string const& type, std::vector<std::string> const& inputs);
   [[gnu::cold]] std::string output_of(onnx_messages::NodeProto& n, dsl::shape const& s, int rank);
-  /// Appends the operator that makes this node's value.
+  /// Appends the operator that computes the value of the current node.
   [[gnu::cold]] onnx_messages::NodeProto& append(std::string const& type, std::vector<std::string> const& inputs,
                                                  int rank);
   void keep(int tensor, std::string const& name, int rank);
   [[gnu::cold]] onnx_messages::NodeProto& parameters(onnx_messages::NodeProto& n);
 
-  /// Gives the outputs their names: the result's from the options, further ones those of named_output<...>.
+  /// Gives the outputs their names. The result's name comes from the options; the names of further outputs come from
+  /// named_output<...>.
   [[gnu::cold]] void name_outputs();
   [[gnu::cold]] void name_output(int tensor, std::string const& own);
 

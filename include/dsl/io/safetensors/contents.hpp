@@ -14,7 +14,8 @@
 
 namespace dsl::safetensors::TYPENET_MODE {
 
-/// Number types in the format's order. Files hold tensors of later types first, so that each is aligned.
+/// The types of numbers, in the format's order. Tensors of later types come first in a file, so that each tensor is
+/// aligned.
 enum class dtype : unsigned char {
   boolean,
   f4,
@@ -40,12 +41,12 @@ enum class dtype : unsigned char {
   u64,
 };
 
-/// The name of a dtype in files, and its size.
+/// The name of a dtype in files, and the size of its numbers.
 struct dtype_facts {
   char const* name;  // in the file
   int bits;
 };
-/// The facts of each dtype, in the same order.
+/// The name and size of each dtype, in the order of the enumeration.
 inline constexpr dtype_facts dtypes[] = {
     {"BOOL", 8},    {"F4", 4},      {"F6_E2M3", 6}, {"F6_E3M2", 6},     {"U8", 8},          {"I8", 8},
     {"F8_E5M2", 8}, {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"F8_E4M3FNUZ", 8}, {"F8_E5M2FNUZ", 8}, {"I16", 16},
@@ -53,7 +54,7 @@ inline constexpr dtype_facts dtypes[] = {
     {"C64", 64},    {"F64", 64},    {"I64", 64},    {"U64", 64},
 };
 static_assert(sizeof dtypes / sizeof *dtypes == static_cast<int>(dtype::u64) + 1);
-/// Returns the facts of one dtype.
+/// Returns the name and size of a dtype.
 constexpr dtype_facts const& facts_of(dtype t) { return dtypes[static_cast<int>(t)]; }
 
 /// The kinds of faults in a file.
@@ -75,13 +76,14 @@ enum class fault : unsigned char {
   unsuitable_tensor,  // a sound file, but not these weights
 };
 
-/// Thrown for a file that breaks a rule of the format or holds other weights. Nothing has been changed.
+/// Thrown for a file that breaks a rule of the format or has the weights of another network. Nothing has been changed
+/// then.
 struct TYPENET_EXPORT format_error : file_error {
   fault which;
   format_error(fault f, std::string const& what) : file_error(what), which(f) {}
 };
 
-/// A tensor of a file: row-major numbers, little-endian, at bytes begin ... end - 1 of the data.
+/// A tensor of a file. Its numbers are row-major and little-endian, at bytes begin ... end - 1 of the file's data.
 struct tensor {
   std::string name{};
   dtype type = dtype::f32;
@@ -90,26 +92,27 @@ struct tensor {
   std::uint64_t end = 0;
 };
 
-/// Pairs of a name and a text, such as the metadata of a file.
+/// Texts with a name each, such as the metadata of a file.
 using text_by_name = std::vector<std::pair<std::string, std::string>>;
 
-/// A file's checked header.
+/// The content of a file's header, which has been checked.
 struct contents {
   std::vector<tensor> tensors{};  // in the order of their data, without gaps or overlaps
   text_by_name metadata{};
   std::size_t data_begin = 0;          // where the data begins in the file
   std::vector<std::size_t> by_name{};  // indices of tensors, sorted by name
 
-  /// Returns the tensor of that name, or null.
+  /// Returns the tensor with that name, or null if there is none.
   tensor const* find(std::string_view name) const;
 };
 
-/// The largest header in bytes, as in the reference implementation.
+/// The largest size of a header in bytes, as in the reference implementation.
 inline constexpr std::uint64_t largest_header = 100'000'000;
-/// The most names and axes, which limit the memory for a hostile header: both take more memory than bytes in the file.
+/// The largest numbers of names and of axes. Both take more memory than bytes in the file, so these limits bound the
+/// memory that a hostile header can use.
 inline constexpr std::size_t most_names = 1'000'000;  // of tensors and metadata together
 inline constexpr std::size_t largest_rank = 64;       // that of PyTorch and NumPy
-/// The name of a header's metadata.
+/// The name under which a header stores the metadata.
 inline constexpr char metadata_name[] = "__metadata__";
 
 }  // namespace dsl::safetensors::TYPENET_MODE
@@ -120,7 +123,7 @@ using dsl::detail::shown;
 
 enum class size_problem : unsigned char { none, overflow, part_of_a_byte };
 
-/// Computes the size in bytes of a tensor.
+/// Computes the size of a tensor in bytes. Returns what is wrong if there is no such size.
 [[gnu::cold]] size_problem bytes_of(dtype type, std::vector<std::uint64_t> const& shape, std::uint64_t& bytes);
 
 }  // namespace dsl::safetensors::detail::TYPENET_MODE

@@ -14,8 +14,8 @@ namespace dsl::safetensors::detail::TYPENET_MODE {
 
 using dsl::detail::is_utf8;
 
-/// Parses a header's JSON event by event, so that nothing is built that the format does not allow: an unexpected value
-/// ends parsing at once, however deeply nested or long it is. Throws format_error.
+/// Parses a header's JSON event by event. An unexpected value ends parsing at once, so that no memory is allocated for
+/// it, however deeply nested or long it is. Throws format_error.
 class header_parser {
  public:
   header_parser(contents& to, std::string const& file) : to_(to), file_(file) {}

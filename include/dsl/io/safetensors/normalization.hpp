@@ -8,14 +8,16 @@
 
 #include <memory>
 
-/// The normalisation of the data in a file's metadata: "typenet.mean" and "typenet.deviation" are the numbers of the
-/// first input as text, separated by spaces, and "typenet.mean.weather" those of the input "weather". One number per
-/// channel stands for equal ones, and an empty text for none.
+/// Reads and writes the normalisation of the data in a file's metadata. "typenet.mean" and "typenet.deviation" are the
+/// numbers of the first input as text, separated by spaces; "typenet.mean.weather" has those of the input "weather".
+/// One number per channel stands for all numbers of the channel, and an empty text means that there is no mean or no
+/// deviation.
 namespace dsl::detail::TYPENET_MODE {
 
 [[gnu::cold]] void put_normalization(graph_view const& g, normalization const& n, safetensors::text_by_name& metadata);
 
-/// Returns a file's normalisation; null if it has none. Throws format_error if it does not fit the network.
+/// Returns the normalisation stored in a file, or null if there is none. Throws format_error if the normalisation does
+/// not fit the network.
 [[gnu::cold]] std::shared_ptr<normalization const> saved_normalization(graph_view const& g, safetensors::file const& f);
 
 }  // namespace dsl::detail::TYPENET_MODE

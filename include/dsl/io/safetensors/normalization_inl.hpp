@@ -21,8 +21,8 @@ namespace dsl::detail::TYPENET_MODE {
 
 inline constexpr std::string_view mean_name = "typenet.mean", deviation_name = "typenet.deviation";
 
-/// Returns how many numbers a channel has if those of each channel are equal; otherwise 1. The reader accepts only all
-/// numbers, or one per channel.
+/// If all numbers in each channel are equal, returns how many numbers a channel has; otherwise returns 1. The reader
+/// accepts only all numbers, or one number per channel.
 TYPENET_INLINE std::size_t equal_run(std::vector<float> const& all, shape const& of) {
   std::size_t const run = all.size() / static_cast<std::size_t>(of.channels);
   for (std::size_t i = 0; i < all.size(); ++i)
@@ -52,8 +52,8 @@ TYPENET_INLINE void put_normalization(graph_view const& g, normalization const& 
   if (!n.find("")) put(mean_name, "", std::shared_ptr<std::vector<float> const>());
 }
 
-/// Parses at most `count` numbers, and repeats each if there are fewer: for an input of 3x32x32, three numbers are one
-/// per channel. Throws format_error.
+/// Parses at most `count` numbers. If there are fewer, repeats each of them: for an input of 3x32x32, three numbers are
+/// one per channel. Throws format_error.
 TYPENET_INLINE std::shared_ptr<std::vector<float> const> numbers_in(std::string_view text, shape const& of,
                                                                     std::string const& what,
                                                                     safetensors::file const& f) {

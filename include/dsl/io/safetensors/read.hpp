@@ -12,19 +12,19 @@
 
 namespace dsl::safetensors::detail::TYPENET_MODE {
 
-/// Checks names, shapes and offsets against each other and against the file's size.
+/// Checks names, shapes and offsets against each other and against the number of bytes of data.
 [[gnu::cold]] void check(contents& c, header_parser const& parser, std::uint64_t data_bytes);
 
 }  // namespace dsl::safetensors::detail::TYPENET_MODE
 
 namespace dsl::safetensors::TYPENET_MODE {
 
-/// Parses a file given as bytes and checks every rule of the format, so that each tensor's bytes exist and belong to it
-/// alone. `name` is the file's, for messages. Throws format_error.
+/// Parses a file that is given as bytes. Checks every rule of the format; afterwards it is certain that each tensor's
+/// bytes exist and belong to no other tensor. `name` is the file's name in messages. Throws format_error.
 [[gnu::cold]] contents read_contents(std::string_view bytes, std::string const& name);
 
-/// A file on disk, mapped into memory: the data of tensors is read on demand. Throws file_error if it cannot be read,
-/// and the derived format_error if it breaks a rule of the format.
+/// A file on disk, mapped into memory, so that the data of a tensor are read only when they are used. Throws file_error
+/// if the file cannot be read, and the derived format_error if the file breaks a rule of the format.
 ///   safetensors::file const f("model.safetensors");  f.bytes(*f.find("0.weight"))
 class file {
  public:
@@ -33,9 +33,9 @@ class file {
   /// Return the content of the header: the tensors in the order of their data, and the metadata.
   std::vector<tensor> const& tensors() const { return contents_.tensors; }
   text_by_name const& metadata() const { return contents_.metadata; }
-  /// Returns the tensor of that name, or null.
+  /// Returns the tensor with that name, or null if there is none.
   tensor const* find(std::string_view name) const { return contents_.find(name); }
-  /// Returns the bytes of one of tensors(); they are valid as long as the file.
+  /// Returns the bytes of one of tensors(). They are valid as long as this object exists.
   std::string_view bytes(tensor const& t) const;
   std::string const& path() const { return mapped_.path(); }
 
@@ -47,7 +47,7 @@ class file {
   contents contents_;
 };
 
-/// Converts 16- or 32-bit numbers to floats exactly; returns false for other types.
+/// Converts 16-bit or 32-bit floating-point numbers to floats exactly. Returns false for other types.
 [[gnu::cold]] bool read_floats(dtype type, std::string_view bytes, float* out);
 
 }  // namespace dsl::safetensors::TYPENET_MODE

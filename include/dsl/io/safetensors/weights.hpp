@@ -12,30 +12,31 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// A part of a network to be loaded: the weights whose names begin with `network`, from those in the file whose names
-/// begin with `file` instead. {"body.", "backbone."} loads body.0.weight from backbone.0.weight; an empty text stands
-/// for all names.
+/// A part of a network to be loaded. It consists of the weights whose names in the network begin with `network`; in the
+/// file, their names begin with `file` instead. {"body.", "backbone."} loads body.0.weight from backbone.0.weight. An
+/// empty text stands for all names.
 struct weights_part {
   std::string network;
   std::string file;
 };
 
-/// Options for the names of weights in a file, and for what a file must contain.
+/// Options for the names of weights in a file, and for what the file must contain.
 struct weights_options {
   weight_naming naming{};
-  /// load: whether the file must have every weight of the network, and nothing else; with .parts, every weight of these
-  /// parts, and nothing else that begins with their names.
+  /// load: whether the file must have all weights of the network, and nothing else. If .parts are given, it must have
+  /// all weights of these parts, and nothing else whose name begins like theirs.
   bool strict = true;
-  /// load: skips weights that have another shape in the file, such as those of a classifier for another number of
-  /// classes.
+  /// load: whether to skip weights whose shape in the file is another one, such as those of a classifier for another
+  /// number of classes.
   bool skip_mismatch = false;
-  /// save, for torch: the value of every num_batches_tracked; below 0: the trainer's steps. Torch uses it only in a
-  /// BatchNorm2d with momentum=None.
+  /// save, for torch: the value of every num_batches_tracked. If it is below 0, the number of the trainer's steps is
+  /// written. Torch uses this value only in a BatchNorm2d with momentum=None.
   long long batches_tracked = -1;
-  /// load: the parts of the network to be loaded; empty: all of it. Other weights keep their values. If several parts
-  /// match a weight, the first one applies.
+  /// load: the parts of the network to be loaded; if empty, all of the network is loaded. Other weights keep their
+  /// values. If several parts match a weight, the first of them applies.
   std::vector<weights_part> parts{};
-  /// load: whether the network takes over the normalisation of the data, if the file has one; not with .parts.
+  /// load: whether the file's normalisation of the data, if it has one, replaces that of the network. Ignored if .parts
+  /// are given.
   bool normalization = true;
 };
 
@@ -43,7 +44,8 @@ struct weights_options {
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Returns a name of num_batches_tracked: "0.1.running_var" -> "0.1.num_batches_tracked".
+/// Returns the name of the num_batches_tracked that belongs to a running variance: "0.1.running_var" ->
+/// "0.1.num_batches_tracked".
 [[gnu::cold]] std::string batches_name(std::string const& variance);
 
 /// Reads the weights of a network from a file.
@@ -53,14 +55,14 @@ class weight_reader {
 
   [[noreturn]] void fail(std::string const& what, std::string const& advice) const;
 
-  /// Returns the name in the file of every weight of the network; empty for those in no part. Throws option_error for a
-  /// part without weights, and if two weights would have one name.
+  /// Returns the name that every weight of the network has in the file; it is empty for a weight that is in no part.
+  /// Throws option_error if a part has no weights, or if two weights would have the same name.
   [[gnu::cold]] std::vector<std::string> names_in_file(std::vector<std::string> const& names) const;
-  /// Compares the file with the network. Throws format_error if the options do not allow a difference.
+  /// Compares the file with the network. Throws format_error for a difference that the options do not allow.
   [[gnu::cold]] loaded_weights check(engine const& e, weight_layout const& layout, std::vector<std::string> const& own,
                                      std::vector<std::string> const& names);
-  /// Whether a tensor has that shape; sizes of 1 at the end are ignored in PyTorch's files, in which the kernel of a
-  /// 1x1 convolution may belong to an nn.Linear.
+  /// Whether a tensor has that shape. In PyTorch's files, sizes of 1 at the end are ignored, because the kernel of a
+  /// 1x1 convolution may come from an nn.Linear.
   [[gnu::cold]] bool has_shape(safetensors::tensor const& t, std::vector<std::uint64_t> const& shape) const;
   [[gnu::cold]] void read(safetensors::tensor const& t, std::vector<float>& out) const;
 
@@ -81,15 +83,16 @@ class weight_reader {
 
 namespace dsl::TYPENET_MODE {
 
-/// Writes all parameters in float, with the running statistics, under the names of a PyTorch or Keras model with the
-/// same layers. Of processes that train together, one saves. Throws file_error, and leaves an existing file as it was.
+/// Writes all parameters and running statistics as floats, under the names that they have in a PyTorch or Keras model
+/// with the same layers. If several processes train together, only one of them should save. If this fails, throws
+/// file_error and leaves an existing file unchanged.
 [[gnu::cold]] void save_safetensors(engine& e, std::string const& path, weights_options const& options = {});
 [[gnu::cold]] void save_safetensors(trainer& t, std::string const& path, weights_options options = {});
 
-/// Loads such a file: F32 bit by bit, F16 and BF16 exactly. The optimizer's slots stay as they are. A file without any
-/// weight of the network is an error whatever the options. Throws file_error if the file cannot be read, breaks the
-/// format, or has other weights (format_error); then nothing has changed. Processes that train together must all load
-/// the same file.
+/// Loads the weights of a safetensors file: F32 numbers without any change, F16 and BF16 numbers by exact conversion.
+/// The optimizer's slots do not change. A file that has none of the network's weights is an error, whatever the options
+/// are. Throws file_error if the file cannot be read, breaks the format, or has other weights (format_error); then
+/// nothing has changed. Processes that train together must all load the same file.
 [[gnu::cold]] loaded_weights load_safetensors(engine& e, std::string const& path, weights_options const& options = {});
 [[gnu::cold]] loaded_weights load_safetensors(trainer& t, std::string const& path, weights_options const& options = {});
 

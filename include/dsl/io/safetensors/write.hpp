@@ -12,7 +12,7 @@
 
 namespace dsl::safetensors::TYPENET_MODE {
 
-/// A tensor to write: row-major numbers, little-endian. `bytes` must outlive the write.
+/// A tensor to write. Its numbers are row-major and little-endian. `bytes` must outlive the write.
 struct source {
   std::string name{};
   dtype type = dtype::f32;
@@ -26,19 +26,21 @@ namespace dsl::safetensors::detail::TYPENET_MODE {
 
 [[gnu::cold]] std::string quoted(std::string const& text, char const* what);
 
-/// Returns the length and the header that precede the data in a file; sorts the tensors in the order of their data.
+/// Returns what precedes the data in a file: the header's length and the header. Sorts the tensors in the order of
+/// their data in the file.
 [[gnu::cold]] std::string make_header(std::vector<source>& tensors, text_by_name metadata);
 
 }  // namespace dsl::safetensors::detail::TYPENET_MODE
 
 namespace dsl::safetensors::TYPENET_MODE {
 
-/// Returns the bytes of a file, the same as those of the format's own library. Throws option_error for content that a
-/// file cannot hold.
+/// Returns the bytes of a file. They are the same as those that the format's own library writes. Throws option_error
+/// for content that the format does not allow.
 [[gnu::cold]] std::string serialize(std::vector<source> tensors, text_by_name metadata = {});
 
 /// Writes a file atomically: an existing file is replaced only when the new one is complete, and programs that have the
-/// old file open still read it. Throws option_error, or file_error if it cannot be written.
+/// old file open can still read it. Throws option_error for content that the format does not allow, and file_error if
+/// the file cannot be written.
 [[gnu::cold]] void write(std::string const& path, std::vector<source> tensors, text_by_name metadata = {});
 
 }  // namespace dsl::safetensors::TYPENET_MODE
