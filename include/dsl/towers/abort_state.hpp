@@ -11,7 +11,7 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// The state shared by the ranks of a process: once one of them has failed, no other waits for it.
+/// The state that all ranks of a process share, so that no rank waits for one that has failed.
 class abort_state {
  public:
   explicit abort_state(process_group* world) : world_(world) {}
@@ -19,18 +19,19 @@ class abort_state {
   mutex guard;  // protects everything that ranks wait for; some functions require that the caller holds it
   condition changed;
 
-  /// Throws peer_error if a rank has failed. The caller holds the guard.
+  /// Throws peer_error if a rank has failed. The caller must hold the guard.
   void require() const;
   bool broken() const { return broken_; }
   [[gnu::cold, noreturn]] void refuse() const { throw peer_error(why_); }
 
-  /// Records a failure and interrupts an exchange in progress. The caller holds the guard.
+  /// Records a failure and interrupts an exchange that is in progress. The caller must hold the guard.
   [[gnu::cold]] void break_with(std::string const& why);
-  /// Waits until no thread reads or writes the ranks' numbers for other processes. The caller holds the guard.
+  /// Waits until no thread reads or writes the ranks' numbers in an exchange with other processes. The caller must hold
+  /// the guard.
   [[gnu::cold]] void wait_for_exchange();
 
-  /// Calls work(), which communicates with other processes, on one thread at a time. The caller does not hold the
-  /// guard. An exception in work() is a failure of all ranks.
+  /// Calls work(), which communicates with other processes. Only one thread at a time is in such a call. The caller
+  /// must not hold the guard. If work() throws, all ranks fail.
   template <class F>
   void exchange(F work) {
     struct turn {

@@ -11,8 +11,8 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Returns a factory that makes one engine per tower. Executors on the host determine the number of cores of a tower,
-/// others the number of devices.
+/// Returns a factory that makes one engine for each tower. For an executor on the host, the factory also knows the
+/// number of cores of a tower; for other executors, the number of devices.
 template <class Executor>
 [[gnu::cold]] tower_factory factory_of(Executor const& on, int towers) {
   static_assert(
@@ -35,7 +35,7 @@ template <class Executor>
 
 namespace dsl::TYPENET_MODE {
 
-/// Returns an engine made of one engine per device; throws option_error if there are too few devices.
+/// Returns one engine that consists of an engine for each device. Throws option_error if there are too few devices.
 template <executor Executor>
 [[gnu::cold]] std::unique_ptr<engine> make_towers(Executor const& on, graph_view const& g, engine_options const& o,
                                                   towers const& t) {
@@ -48,12 +48,12 @@ template <executor Executor>
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// A network that states its towers: replicate<G, ...>.
+/// Satisfied by a network type that says how many towers it has: replicate<G, ...>.
 template <class Network>
 concept replicated = !is_plain_network<Network> && requires { Network::replicas; };
 
-/// Combines the towers of the type and of the argument: devices and processes come from the argument, which may omit
-/// the number and the policy if the type has them.
+/// Combines the towers of the network's type with those of the argument. Devices and processes come from the argument.
+/// If the type has a number of towers and a policy, the argument may omit them.
 template <class Network>
 [[gnu::cold]] towers towers_of(towers t) {
   if constexpr (replicated<Network>) {
@@ -74,8 +74,9 @@ template <class Network>
 
 namespace dsl::TYPENET_MODE {
 
-/// Prepares a network for training on several devices. Throws option_error if there are too few, or if the argument has
-/// another number or policy than a replicate<G, ...>; the defaults, 1 and host_merge, mean that none is given.
+/// Prepares a network for training on several devices. Throws option_error if there are too few devices, or if the
+/// network is a replicate<G, ...> and the argument has another number of towers or another policy. In the argument, the
+/// defaults 1 and host_merge mean that no number and no policy is given.
 template <class Network, executor Executor, optimizer Optimizer, std::same_as<towers> Towers>
 [[gnu::cold]] auto compile(Executor const& on, Optimizer const& optimizer, Towers const& t, compile_options const& o) {
   static_assert(alignof(typename detail::first_words<Network>::type) > 0);
@@ -104,7 +105,7 @@ template <detail::replicated Network, executor Executor, optimizer Optimizer>
   static_assert(alignof(typename detail::first_words<Network>::type) > 0);
   return compile<Network>(on, optimizer, towers{});
 }
-/// Prepares a network for training in several towers on native{}; the towers share the processors.
+/// Prepares a network for training in several towers on native{}. The towers share the processors among them.
 template <class Network, optimizer Optimizer, std::same_as<towers> Towers>
 [[gnu::cold]] auto compile(Optimizer const& optimizer, Towers const& t, compile_options const& o) {
   static_assert(alignof(typename detail::first_words<Network>::type) > 0);

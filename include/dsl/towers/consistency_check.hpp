@@ -14,8 +14,8 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Throws executor_error in all processes if the text of one differs from that of process 0. Only the first 127
-/// characters are compared.
+/// Throws executor_error in all processes if the text of any process differs from the text of process 0. Only the first
+/// 127 characters are compared.
 [[gnu::cold]] void agree_on_text(process_group& all, char const* what, std::string const& text);
 
 /// Checks that all processes have the same samples. `what` is "train" or "validation".
@@ -24,21 +24,22 @@ namespace dsl::detail::TYPENET_MODE {
 /// Checks that all processes train the same network in the same way.
 [[gnu::cold]] void agree_on_network(process_group& all, engine& e);
 
-/// The checks that processes make around a training. What cannot change is compared once; parameters, whose comparison
-/// reads all of them, only after a process has changed them.
+/// The checks by which the processes of a training make sure that they agree. What cannot change is compared once.
+/// Comparing parameters requires reading all of them, so they are compared only after a process has written some.
 class consistency_check final : public process_checks {
  public:
   consistency_check(process_group* all, engine& e) : all_(all), engine_(e) {}
 
-  /// Called by the engine: parameters or slots were written from outside, or a step is about to update them.
+  /// Called by the engine if parameters or optimizer slots are written by other means than a step, or if a step is
+  /// about to update them.
   void parameters_written() { written_ = true; }
   void parameters_trained() { trained_ = true; }
 
   [[gnu::cold]] void before_fit(fit_terms const& t) override;
   [[gnu::cold]] void after_epoch() override { agree_on_parameters(); }
   [[gnu::cold]] void before_evaluation(dataset const& data, int batch_size) override;
-  /// Exchanges, once per step, all values that could make the steps themselves diverge. Parameters therefore need to be
-  /// compared only if a process has written some, which the others cannot know.
+  /// Exchanges, once per step, all values that could make the steps of the processes diverge. Parameters therefore need
+  /// to be compared only if a process has written some of them, which the other processes cannot know.
   void before_batch(int size, double learning_rate, std::uint64_t steps, target_kind targets) override;
   void before_epoch(double learning_rate) override { all_->agree("the epoch's learning rate", learning_rate); }
 
@@ -47,7 +48,8 @@ class consistency_check final : public process_checks {
   void broadcast(char const* what, std::string& text) override { all_->broadcast(what, text); }
   void ask(int what) override { ask_ = what; }
   int asked() const override { return asked_; }
-  /// Returns this process's request, for the engine, which sends it and reports the highest request of all processes.
+  /// Returns this process's request. The engine sends it to the other processes, and reports the highest request of all
+  /// processes.
   int own_request() const { return ask_; }
   void requested(int what) { asked_ = what; }
   void sum(char const* what, long long* numbers, int count) override { sum_of(what, numbers, count); }
@@ -69,9 +71,10 @@ class consistency_check final : public process_checks {
       for (int q = 0; q < all_->processes(); ++q) numbers[i] += all.data()[1LL * q * count + i];
     }
   }
-  /// Compares network and options, once, since they do not change.
+  /// Compares the network and the options with those of the other processes. This is done once, since they do not
+  /// change.
   [[gnu::cold]] void meet();
-  /// Compares parameters, unless validation has done so in this epoch already.
+  /// Compares the parameters, unless validation has already compared them in this epoch.
   [[gnu::cold]] void agree_on_parameters();
   [[gnu::cold]] void compare_parameters();
 

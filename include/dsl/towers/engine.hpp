@@ -15,8 +15,8 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// G engines that act as one. Each runs its part of every batch on its own thread. They exchange gradients, and all
-/// make the same update, so that all engines keep the same parameters, bit by bit.
+/// G engines that act as one engine. Each of them computes its part of every batch on its own thread. They exchange
+/// gradients and make the same update, so that their parameters stay the same, bit by bit.
 class towers_engine final : public engine {
  public:
   [[gnu::cold]] towers_engine(tower_factory const& factory, graph_view const& g, engine_options const& o,
@@ -25,8 +25,8 @@ class towers_engine final : public engine {
 
   [[gnu::cold]] int prepare(mode m, batch_part part, target_kind targets = target_kind::classes) override;
   bool keeps(dataset const& data, augmentation const& augment) const override;
-  /// Lets each tower keep the data set and fetch its part of each batch. Returns -1, before any tower begins, if one of
-  /// them cannot.
+  /// Lets each tower keep the data set in its memory and take its part of each batch from there. If a tower cannot do
+  /// so, returns -1 before any tower begins.
   [[gnu::cold]] int prepare_resident(dataset const& data, augmentation const& augment, batch_part part,
                                      bool shuffle) override;
   void start_epoch(int which, int epoch, std::int64_t step) override;
@@ -52,7 +52,7 @@ class towers_engine final : public engine {
   int channel_block() const override { return at(0).channel_block(); }
   int replicas() const override { return group_.ranks(); }
   process_checks* processes() override { return world_ ? &consistency_ : nullptr; }
-  /// Returns one tower's engine, for tests.
+  /// Returns the engine of one tower, for tests.
   engine& at(int tower) const { return *engines_[static_cast<std::size_t>(tower)]; }
 
  private:
@@ -60,13 +60,13 @@ class towers_engine final : public engine {
     batch_part part{0};
     int program = -1;
   };
-  /// A rank's report of a step to the others, without padding, since padding bytes would be indeterminate. With several
-  /// outputs, a report of each output's metrics follows.
+  /// A rank's report of a step to the other ranks. It has no padding, since the values of padding bytes would be
+  /// indeterminate. If there are several outputs, a report of each output's metrics follows.
   struct report {
     batch_metrics metrics{};
     long long asks = 0;  // process_checks::ask
   };
-  /// Returns the number of reports of a rank: one, and one for each of several outputs.
+  /// Returns the number of reports that a rank sends: one, and one more for each output if there are several.
   int reports() const { return output_count(graph_) > 1 ? 1 + output_count(graph_) : 1; }
   struct program {
     dsl::mode mode = dsl::mode::inference;
@@ -76,7 +76,7 @@ class towers_engine final : public engine {
     list<share> each{};
   };
 
-  /// Calls make(engine, its part) on each tower's thread and adds the program. Returns its number.
+  /// Calls make(engine, its part) on each tower's thread and adds the resulting program. Returns the program's number.
   template <class F>
   [[gnu::cold]] int add(program const& wanted, F make) {
     program& p = programs_.emplace(wanted);
@@ -95,17 +95,18 @@ class towers_engine final : public engine {
     return programs_.size() - 1;
   }
 
-  /// Returns tower i's share of a program's part. In training the towers of all processes split the whole batch, and
-  /// `part` is the sum of this process's shares.
+  /// Returns tower i's share of a program's part of a batch. In training, the towers of all processes share the whole
+  /// batch, and `part` is the sum of the shares of this process's towers.
   batch_part own_part(mode m, batch_part const& part, int i) const;
   [[gnu::cold]] void require_samples(batch_part const& part) const;
   [[gnu::cold]] void meet_others();
   program const& program_of(int which) const;
-  /// Warns about towers with a single sample, once and only in process 0. Keras allows them, too.
+  /// Warns, once and only in process 0, about towers that have a single sample. This is no error, since Keras allows
+  /// it, too.
   [[gnu::cold]] void warn_of_single_samples(program const& p);
   /// Returns the text of the exception that is being handled.
   [[gnu::cold]] static std::string cause();
-  /// Returns "towers: tower 3 of 4", counting the towers of all processes.
+  /// Returns a tower's name, such as "towers: tower 3 of 4". The towers of all processes are counted.
   [[gnu::cold]] std::string tower(int i) const { return tower_of_rank(group_.first_rank() + i); }
   [[gnu::cold]] std::string tower_of_rank(int rank) const;
   template <class F>

@@ -11,11 +11,11 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// A tower of an engine in host memory. Its batch_norms exchange moments with those of the other towers.
+/// A tower of an engine in host memory. Its batch_norms exchange means and variances with those of the other towers.
 template <class T>
 class host_tower final : public host::tower<T> {
  public:
-  /// `layout` gives the places of the running moments.
+  /// `layout` says where the running means and variances are in memory.
   [[gnu::cold]] host_tower(communicator& group, graph_view const& g, engine_options const& o, plan const& layout)
       : group_(group), graph_(g), options_(o), layout_(layout) {
     long long const count = layout.region_bytes[static_cast<int>(region::statistics)] / number_bytes;
@@ -148,8 +148,9 @@ class host_tower final : public host::tower<T> {
     return received_.data() + static_cast<std::size_t>(rank) * stride;
   }
 
-  /// Combines the running moments of all towers. `in_turn` applies the towers' batches one after the other. `averaged`
-  /// updates the same old value for each tower by its own batches and takes the mean of the results.
+  /// Combines the running means and variances of all towers. `in_turn` updates the old value with the batch of each
+  /// tower, one after the other. `averaged` updates the same old value separately for each tower, with that tower's
+  /// batches, and takes the mean of the results.
   struct mover final : rank_fold {
     host_tower const& tower;
     T const* running;
@@ -174,8 +175,9 @@ class host_tower final : public host::tower<T> {
     }
   };
 
-  /// Replaces means and summed squares of deviations of this tower's `count` values per channel by those of all towers'
-  /// values (Chan, Golub, LeVeque 1979), updates the running moments with them, and returns the number of all values.
+  /// Replaces the means and the sums of squared deviations of this tower's `count` values per channel by those of the
+  /// values of all towers (Chan, Golub, LeVeque 1979). Then updates the running means and variances with the result,
+  /// and returns the number of values per channel in all towers.
   double join(plain::batch_norm_parameters<T> const& p, int channels, double count, double* moments, double momentum,
               bool unbiased) {
     auto const c = static_cast<std::size_t>(channels);

@@ -19,33 +19,34 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// Ranks that are threads of one process, or of several processes, whose ranks are numbered in the order of the
-/// processes. In one process the ranks sum in place, each a part of the numbers, so that a sum is one pass over every
-/// rank's memory, divided among all cores. Processes split a sum in the same way, and it may run while the ranks
-/// compute; the result has the bits of one process with as many ranks.
+/// Ranks that are threads of one process or of several processes. Ranks are numbered in the order of the processes.
+/// Within a process, each rank adds up a part of the numbers in place, so that a sum reads every rank's memory once and
+/// uses all cores. Several processes split a sum in the same way and may compute it while their ranks continue; the
+/// result has the same bits as in one process with the same total number of ranks.
 class in_process_group {
  public:
-  /// Makes a group with `ranks` ranks in this process. Other processes may have a different number of ranks; all
-  /// processes make their groups at the same time.
+  /// Makes a group with `ranks` ranks in this process. Other processes may have a different number of ranks, but all
+  /// processes must make their groups at the same time.
   [[gnu::cold]] explicit in_process_group(int ranks, process_group* world = nullptr);
   in_process_group(in_process_group const&) = delete;
   in_process_group& operator=(in_process_group const&) = delete;
 
   /// Returns the number of ranks in all processes.
   int ranks() const { return between_.ranks(); }
-  /// Returns the number of ranks in this process, which are [first_rank(), first_rank() + own_ranks()).
+  /// Returns the number of ranks in this process. They are the ranks first_rank() to first_rank() + own_ranks() - 1.
   int own_ranks() const { return calls_.size(); }
   int first_rank() const { return between_.first(); }
   int ranks_of(int process) const { return between_.ranks_of(process); }
-  /// Returns the communicator for the thread that is the r-th rank of this process. It lives as long as the group.
+  /// Returns the communicator for the thread that is the r-th rank of this process. It is valid as long as the group
+  /// exists.
   communicator& at(int r) { return members_[r]; }
 
-  /// Gives up: every waiting rank, and every later call, throws an executor_error with this reason. Returns when no
-  /// thread uses the ranks' numbers any more.
+  /// Makes every waiting rank, and every later call, throw an executor_error with this reason. Returns when no thread
+  /// uses the ranks' numbers any more.
   [[gnu::cold]] void abort(std::string const& why);
-  /// Throws that error if a rank has given up.
+  /// Throws this executor_error if a rank has called abort().
   void require_all();
-  /// Whether a rank has given up.
+  /// Whether a rank has called abort().
   bool broken();
 
  private:
@@ -132,15 +133,16 @@ class in_process_group {
 
   [[gnu::cold]] static int positive(int ranks);
 
-  /// Waits for all ranks to make the same call. From here to part() the caller may use every rank's arrays.
+  /// Waits until all ranks of this process have made the same call; `seat` is the caller's number among them. From then
+  /// until part(), the caller may use the arrays of every rank.
   void meet(int seat, call const& c);
   void part();
   void wait_for_all();
 
-  /// Copies the result, which seat 0 has in `data` or `all`, to another seat.
+  /// Copies the result from the arrays of the rank with seat 0, `data` or `all`, to the array of another rank.
   void take_over(int seat, void* result, long long bytes);
 
-  /// Sums one rank's part of the numbers, in pieces that fit the cache.
+  /// Sums one rank's part of the numbers, in pieces that fit in the cache.
   template <class T>
   void add_up(int seat, long long count) {
     long long const begin = count * seat / own_ranks(), end = count * (seat + 1) / own_ranks();
@@ -163,7 +165,7 @@ class in_process_group {
   T* data_of(int seat) const {
     return static_cast<T*>(calls_[seat].data);
   }
-  /// Sums with other processes. Seat 0 does this while the other seats of this process wait.
+  /// Sums with other processes. The rank with seat 0 does this while the other ranks of this process wait.
   template <class T>
   void add_up_with_others(long long count) {
     for (int s = 0; s < own_ranks(); ++s) data_[s] = calls_[s].data;

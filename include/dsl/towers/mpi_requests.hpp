@@ -16,20 +16,20 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// The messages in transit between this process and others. Only one thread at a time may post and test. `calls` keeps
-/// other threads from calling MPI at the same time.
+/// The messages in transit between this process and others. Only one thread at a time may post messages or test them.
+/// The mutex `calls` keeps other threads from calling MPI at the same time.
 class mpi_requests {
  public:
   mutex calls;
 
-  /// Post a message in pieces of at most `piece` bytes, on which both sides must agree; MPI counts with an int. Like
-  /// all functions here they return MPI's error code.
+  /// Post a message in pieces of at most `piece` bytes, since MPI counts with an int; both sides must use the same
+  /// `piece`. Like all functions of this class, these return MPI's error code.
   int receive(int q, process_message const& m, long long piece);
   int send(int q, process_message const& m, long long piece);
-  /// Tests whether all posted messages are complete; if so, forgets them.
+  /// Tests whether all posted messages are complete. If they are, removes them from this object.
   int test(bool& done);
-  /// Cancels the messages that are still in transit, if MPI can, before their memory is freed. Returns the processes
-  /// with incomplete messages: "0, 3".
+  /// Cancels the messages that are still in transit, if MPI can do so, because their memory is about to be freed.
+  /// Returns the processes whose messages are incomplete: "0, 3".
   [[gnu::cold]] std::string cancel();
 
  private:

@@ -9,9 +9,9 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Sums over the ranks of several processes while these compute. A thread makes each sum once all ranks of this process
-/// have submitted it, in that order, which is the same in every process. Nothing else may be exchanged until all ranks
-/// have waited for their sums.
+/// Sums over the ranks of several processes while the ranks continue to compute. A separate thread computes a sum as
+/// soon as all ranks of this process have submitted their parts of it. All ranks must submit the parts in the same
+/// order. The processes may exchange nothing else until all ranks have waited for their sums.
 class overlapped_sums {
  public:
   [[gnu::cold]] overlapped_sums(abort_state& fate, process_sums& sums, process_group& world);
@@ -19,8 +19,8 @@ class overlapped_sums {
   overlapped_sums& operator=(overlapped_sums const&) = delete;
   ~overlapped_sums();
 
-  /// Submits data[0 ... count) as part of the next sum of the seat-th rank of this process. The sum owns the data until
-  /// wait().
+  /// Submits data[0 ... count) as part of the next sum, for rank number `seat` of this process. The caller must not use
+  /// the data until wait() has returned.
   template <class T>
   void start(int seat, T* data, long long count) {
     lock const held(fate_.guard);
@@ -45,10 +45,11 @@ class overlapped_sums {
     world_.share_cores(true);
     fate_.changed.notify_all();
   }
-  /// Returns the number of sums that this seat has submitted and not waited for. Only its own thread may ask.
+  /// Returns the number of sums for which this rank has submitted its part and has not yet waited. Only the rank's own
+  /// thread may call this.
   long long begun(int seat) const { return handed_[seat] - waited_[seat]; }
-  /// Waits until the sums submitted so far, the same number by all seats, are complete. Throws executor_error if that
-  /// has become impossible.
+  /// Waits until all sums submitted so far are complete. All ranks must have submitted parts of the same number of
+  /// sums. Throws executor_error if the sums can no longer be completed.
   void wait(int seat);
 
  private:
@@ -64,7 +65,7 @@ class overlapped_sums {
 
   static void* serve(void* self);
   void serve();
-  /// Waits for the next sum that can be made. Returns false if there will be none.
+  /// Waits for the next sum of which all parts have been submitted. Returns false if there will be no further sum.
   bool next();
   void make();
 

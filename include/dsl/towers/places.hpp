@@ -14,7 +14,7 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// An executor with its type erased, which makes an engine for each tower.
+/// Makes an engine for each tower, for an executor whose type is no longer known.
 struct tower_factory {
   void const* executor = nullptr;
   std::unique_ptr<engine> (*make)(void const* executor, tower_place const&, graph_view const&,
@@ -23,14 +23,15 @@ struct tower_factory {
   int cores_a_tower = 0;  // cores of the host that make a device; 0: it computes elsewhere
 };
 
-/// Returns "1 tower" or "2 towers".
+/// Returns a count of towers as text: "1 tower" or "2 towers".
 [[gnu::cold]] inline std::string of_towers(int count) { return message({count, count == 1 ? " tower" : " towers"}); }
-/// Returns, for messages, the available devices and what to do. `each` is the number of cores of a device, or 0 if
-/// devices are not cores.
+/// Returns text for messages that says which devices are available, and what to do. `each` is the number of cores of a
+/// device, or 0 if devices are not cores.
 [[gnu::cold]] std::string devices_there(int devices, int each, int cores);
-/// Throws option_error if the towers do not fit the devices; `devices` is 0 if unlimited.
+/// Throws option_error if there are not enough devices for the towers. `devices` is 0 if their number is not limited.
 [[gnu::cold]] void require_devices(towers const& t, int devices, int each, int cores);
-/// Returns the cores of each tower's thread. Throws option_error if the towers do not fit.
+/// Returns the cores on which each tower's thread runs. Throws option_error if there are not enough cores for the
+/// towers.
 [[gnu::cold]] list<core_set> places_of(tower_factory const& factory, towers const& t);
 
 }  // namespace dsl::detail::TYPENET_MODE

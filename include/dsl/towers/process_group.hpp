@@ -10,31 +10,32 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// Bytes to be sent to, or received from, one process.
+/// The bytes that are sent to, or received from, one process.
 struct process_message {
   void* data = nullptr;
   long long bytes = 0;
 };
 
-/// The processes that train a network together, each with one or more towers. All make the same calls in the same
-/// order, on one thread at a time. A call throws executor_error, which names the process, if another process does not
-/// answer in time or makes another call.
+/// The processes that train a network together, each with one or more towers. All processes must make the same calls in
+/// the same order, and only one thread at a time may make them. A call throws executor_error, which names the process,
+/// if another process does not answer in time or makes another call.
 class process_group {
  public:
   virtual ~process_group() = default;
   process_group(process_group const&) = delete;
   process_group& operator=(process_group const&) = delete;
 
-  /// Return the number of the caller, from 0, and that of all processes.
+  /// Return the number of the calling process, counted from 0, and the number of all processes.
   virtual int process() const = 0;
   virtual int processes() const = 0;
-  /// Sends out[q] to process q and receives in[q] from it: `processes()` messages each, of sizes on which both sides
-  /// agree. `what` names the call in error messages.
+  /// Sends message out[q] to every process q, and receives message in[q] from it. Both arrays have `processes()`
+  /// messages, and both sides must give the same size for a message. `what` names the call in error messages.
   virtual void exchange(char const* what, process_message const* out, process_message const* in) = 0;
-  /// Makes the current exchange, if there is one, and every later one throw executor_error with this reason. Any thread
-  /// may call it. A group that cannot do so waits for the exchange to end.
+  /// Makes the current exchange, if there is one, and every later exchange throw executor_error with this reason. Any
+  /// thread may call this function. If a group cannot interrupt an exchange, it waits until the exchange ends.
   virtual void interrupt(std::string const& /*why*/) {}
-  /// Sets whether other threads of this process compute during an exchange, which should then sleep while it waits.
+  /// Says whether other threads of this process compute during an exchange. If they do, an exchange should sleep while
+  /// it waits.
   virtual void share_cores(bool) {}
 
   /// Sets all[0 ... processes()) to the values of process 0, process 1, and so on.
@@ -45,13 +46,13 @@ class process_group {
     for (int q = 0; q < processes(); ++q) out[q] = {&mine, sizeof mine}, in[q] = {&all[q], sizeof mine};
     exchange(what, out.begin(), in.begin());
   }
-  /// Throws executor_error in all processes if the value of one differs in any bit from that of process 0.
+  /// Throws executor_error in all processes if the value of any process differs in any bit from the value of process 0.
   [[gnu::cold]] void agree(char const* what, double value);
-  /// Throws that error for gathered numbers: process q's and process 0's.
+  /// Throws the same error for numbers that have been gathered: `found` in process q differs from `first` in process 0.
   static void require_same(char const* what, int q, double found, double first);
-  /// Throws that error for hashes, whose values are not printed.
+  /// Throws the same error if hashes differ. The message does not contain the hashes.
   [[gnu::cold]] void agree_on_fingerprint(char const* what, std::uint64_t value);
-  /// Replaces the text in every process by that of process 0.
+  /// Replaces the text in every process by the text in process 0.
   [[gnu::cold]] void broadcast(char const* what, std::string& text);
 
  protected:

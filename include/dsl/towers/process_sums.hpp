@@ -11,16 +11,17 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Sums over the ranks of several processes: process q sums the q-th part of the numbers over all ranks in their order
-/// and sends it to the others. One thread of each process makes the calls, which are the same in all processes.
+/// Sums numbers over the ranks of several processes. Process q sums the q-th part of the numbers over all ranks, in the
+/// order of the ranks, and sends the result to the other processes. In each process, one thread makes the calls; all
+/// processes must make the same calls.
 class process_sums {
  public:
-  /// Makes it for a process with `own` ranks; `world` is null if there is no other process.
+  /// Makes an object for a process with `own` ranks. `world` is null if there is no other process.
   [[gnu::cold]] process_sums(process_group* world, int own);
 
   int process() const { return world_ ? world_->process() : 0; }
   int processes() const { return world_ ? world_->processes() : 1; }
-  /// Returns the number of ranks in all processes; those of this one are [first(), first() + own()).
+  /// Returns the number of ranks in all processes. The ranks of this process are first() to first() + own() - 1.
   int ranks() const { return all_; }
   int first() const { return first_; }
   int own() const { return counts_[process()]; }
@@ -39,18 +40,19 @@ class process_sums {
     }
     share_results<T>("all_reduce, its sums", data[0], count);
   }
-  /// Folds with f instead of adding; heads[s] is the head of the s-th rank of this process, as in communicator::fold.
+  /// Folds the numbers with f instead of adding them. heads[s] is the head of the s-th rank of this process, as in
+  /// communicator::fold.
   void fold(void* const* data, double const* heads, long long count, rank_fold const& f);
 
-  /// Fills `all` with the numbers of all ranks; those of this process, all[first() * count ... (first() + own()) *
-  /// count), are there already.
+  /// Fills `all` with the numbers of all ranks. The numbers of this process's ranks, at [first() * count, (first() +
+  /// own()) * count), must already be there.
   void gather(double* all, long long count);
 
  private:
   long long begin_of(int process, long long count) const { return count * process / processes(); }
 
-  /// Sends every process its part of all ranks' numbers, rank by rank, each preceded by the rank's head if there are
-  /// heads.
+  /// Sends each process its part of the numbers of all ranks of this process, rank by rank. If there are heads, the
+  /// rank's head precedes its numbers.
   template <class T>
   T const* exchange_parts(char const* what, void* const* data, T const* heads, long long count) {
     int const extra = heads ? 1 : 0;
@@ -72,7 +74,8 @@ class process_sums {
     world_->exchange(what, out_.begin(), in_.begin());
     return arrived;
   }
-  /// Sends every process the parts of `all` that the others have computed.
+  /// Sends this process's part of the results, which are in `all`, to every other process, and receives the other
+  /// parts.
   template <class T>
   void share_results(char const* what, void* all, long long count) {
     T* const numbers = static_cast<T*>(all);
@@ -84,7 +87,8 @@ class process_sums {
     world_->exchange(what, out_.begin(), in_.begin());
   }
 
-  /// Returns a buffer of at least `count` elements. Buffers only grow, since a vector zeroes the elements that it adds.
+  /// Returns a buffer with at least `count` elements. A buffer is never made smaller, since a vector zeroes the
+  /// elements that are added when it grows.
   template <class T>
   T* memory(int which, long long count) {
     std::vector<T>& all = buffer<T>(which);

@@ -17,8 +17,8 @@ constexpr int samples_needed() {
     return normalises_parts(Towers::view(), Towers::policy) ? 2 : 1;
   return 1;
 }
-/// Returns the smallest micro-batch of the towers that have samples. It is not always in the smallest tower, whose part
-/// may be too small to be split.
+/// Returns the smallest micro-batch in any tower that has samples. This micro-batch is not always in the smallest
+/// tower, since the part of that tower may be too small to be split.
 template <class Towers>
 constexpr int smallest_micro_batch_of(int batch) {
   int smallest = batch;
@@ -29,7 +29,7 @@ constexpr int smallest_micro_batch_of(int batch) {
   }
   return smallest;
 }
-/// Checks nothing for towers without micro-batches, and for those whose error has been reported.
+/// Checks nothing. Used for towers without micro-batches, and for towers whose error has already been reported.
 template <class Towers, int Batch>
 struct filled_towers_parts {};
 template <class Towers, int Batch>
@@ -47,11 +47,11 @@ struct filled : broken::towers_have_samples<Towers, Batch, Towers::smallest_part
 
 namespace dsl {
 
-/// A network on G devices, each with all of its layers and a part of every batch:
+/// A network on G devices. Each device has all layers and computes a part of every batch:
 ///   auto t = dsl::compile<dsl::replicate<4, model>>(dsl::onednn{}, dsl::sgd{.learning_rate = 5e-3});
-/// Shapes, parameters and summary are the network's; replicate<1, model> is the network itself. If the number of towers
-/// is known only at run time, use compile<model>(executor, optimizer, dsl::towers{.count = n}). With several processes,
-/// each has G towers: compile<replicate<G, model>>(executor, optimizer, dsl::towers{.processes = &world}).
+/// Shapes, parameters and summary are those of the network; replicate<1, model> is the network itself. If the number of
+/// towers is known only at run time, use compile<model>(executor, optimizer, dsl::towers{.count = n}). With several
+/// processes, each has G towers: compile<replicate<G, model>>(executor, optimizer, dsl::towers{.processes = &world}).
 template <int G, class Network, tower_policy Policy = host_merge>
 struct replicate : Network {
   // Each is asserted where its class is instantiated, since Clang knows no member of a class whose own assertion fails.
@@ -64,15 +64,15 @@ struct replicate : Network {
   static void lower() = delete;                   // not a layer: it wraps a network
   static constexpr tower_policy policy = Policy;
 
-  /// Returns the bytes on the device that needs most: usually the one with the largest part of a batch, but a smaller
-  /// part that is not split into micro-batches may need more.
+  /// Returns the bytes on the device that needs the most memory. This is usually the device with the largest part of a
+  /// batch, but a smaller part that is not split into micro-batches may need more.
   static constexpr long long training_bytes(int batch, target to = {}, int optimizer_slots = 1) {
     return most(batch, [&](int part) { return Network::training_bytes(part, to, optimizer_slots); });
   }
   static constexpr long long inference_bytes(int batch, target to = {}) {
     return most(batch, [&](int part) { return Network::inference_bytes(part, to); });
   }
-  /// Returns the bytes of that device's plan with any plan_options.
+  /// Returns the bytes of the plan of the device that needs the most memory, with any plan_options.
   static constexpr long long bytes(plan_options const& o) {
     return most(o.batch, [&](int part) {
       plan_options mine = o;
@@ -80,11 +80,11 @@ struct replicate : Network {
       return Network::bytes(mine);
     });
   }
-  /// A constant batch size. It is a compile error if a tower would have no sample, or a single one for a batch_norm of
-  /// its own: fit(data, {.batch_size = model::batch<256>}).
+  /// A constant batch size. It is a compile error if a tower would have no sample, or if it would have a single sample
+  /// and normalise it with a batch_norm of its own: fit(data, {.batch_size = model::batch<256>}).
   template <int Samples>
   static constexpr int batch = detail::filled<replicate, Samples>::batch;
-  /// Whether every tower gets more than one sample of such a batch.
+  /// Whether every tower gets more than one sample of a batch of this size.
   static constexpr bool fills_towers(int batch) { return smallest_part(batch) > 1; }
   static constexpr int smallest_part(int batch) {
     return part_of(batch, replicas, Policy.even ? replicas - 1 : 0, Policy).size;
@@ -94,7 +94,7 @@ struct replicate : Network {
   }
 
  private:
-  /// Returns the maximum over the parts of a batch, which have at most two sizes.
+  /// Returns the maximum of bytes(part) over the parts of a batch, which have at most two different sizes.
   template <class F>
   static constexpr long long most(int batch, F bytes) {
     if (batch < 1) return bytes(batch);  // which reports the error

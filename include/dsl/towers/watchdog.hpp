@@ -11,12 +11,12 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// A watchdog: unless it is destroyed in time, its thread prints a reason to standard error and ends the process with
-/// exit code 1. It is for calls that wait for other processes without a deadline; the launcher then ends the other
-/// processes.
+/// A watchdog. Unless it is destroyed in time, its thread prints a reason to standard error and ends this process with
+/// exit code 1; the launcher then ends the other processes. It guards calls that have no deadline of their own and wait
+/// for other processes.
 class watchdog {
  public:
-  /// The watchdog's thread calls why(context) when the time is over.
+  /// Starts the thread, which calls why(context) for the reason after this number of seconds.
   [[gnu::cold]] watchdog(double seconds, std::string (*why)(void const*), void const* context);
   watchdog(watchdog const&) = delete;
   watchdog& operator=(watchdog const&) = delete;
@@ -35,7 +35,7 @@ class watchdog {
   thread_group thread_;
 };
 
-/// A watchdog for a process that has announced its end to the others, and has `seconds` to end by itself.
+/// A watchdog for a process that has announced to the others that it will end. It has `seconds` to end by itself.
 struct last_words {
   std::string why;
   watchdog after;
