@@ -3,8 +3,9 @@
 
 namespace dsl {
 
-/// A device's part of a batch: samples first ... first + size - 1 of `whole`. A size alone is a whole batch. In
-/// training on several devices a part may be empty; such a device only takes part in the sums and the update.
+/// A device's part of a batch: samples first ... first + size - 1 of `whole`. If only a size is given, the part is the
+/// whole batch. In training on several devices, a part may be empty; its device then only takes part in the sums and
+/// the update.
 struct batch_part {
   int size = 1;
   int first = 0;
@@ -15,7 +16,7 @@ struct batch_part {
   friend constexpr bool operator==(batch_part const&, batch_part const&) = default;
 };
 
-/// How batch_norm's moments are merged if every tower normalises a part of the batch.
+/// How the means and variances of batch_norm are merged if every tower normalises its own part of the batch.
 enum class tower_moments : unsigned char {
   in_turn,       // each tower's own; the running moments are updated with one tower's after the other's, in rank order
   averaged,      // each tower's own; the running moments are updated with their average

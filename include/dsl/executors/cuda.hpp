@@ -16,24 +16,27 @@ namespace dsl::TYPENET_MODE {
 
 using cu::precision;
 
-/// An NVIDIA GPU through cuDNN and typenet's own kernels: link typenet::cuda. Each tower has a GPU.
+/// An NVIDIA GPU, programmed through cuDNN and typenet's own kernels. Link typenet::cuda. If there are several towers,
+/// each has a GPU.
 struct cuda {
   dsl::precision precision = dsl::precision::bf16;
-  /// Gives the same bits in every run, with the first of cuDNN's plans that does. This includes sums over towers,
-  /// unless `collectives` sum in an order of their own.
+  /// Whether to compute the same bits in every run, with the first of cuDNN's plans that does so. The bits also include
+  /// sums over towers, unless `collectives` sum in an order of their own.
   bool deterministic = false;
   int device = 0;
   int queues = 2;  // steps that do not depend on each other run concurrently; 1: one after the other
-  /// The folder for compiled kernels and timed plans, which are reused in later runs; empty: none.
+  /// The folder for compiled kernels and for plans that have been timed, which later runs use again. If it is empty,
+  /// none are stored.
   std::string cache = cu::cache_folder();
-  /// How several towers' GPUs sum gradients: &dsl::nccl (executors/cuda/nccl.hpp), or null for sums on the host in
-  /// tower order. It must outlive the trainer.
+  /// How the GPUs of several towers sum gradients. &dsl::nccl (executors/cuda/nccl.hpp) sums on the GPUs; null sums on
+  /// the host in the order of the towers. The object must outlive the trainer.
   cu::device_collectives const* collectives = nullptr;
 
   static constexpr dsl::target compile_time_target = cu::target_for(cu::storage::bf16);
 
   cuda for_tower(detail::tower_place const& at) const;
-  /// Returns the number of GPUs that this process may use; 0 without a driver, which make_engine then reports.
+  /// Returns the number of GPUs that this process may use. Without a driver, it is 0, and make_engine reports the
+  /// missing driver.
   [[gnu::cold]] static int devices();
 
   /// Throws executor_error if there is no driver or no such device.

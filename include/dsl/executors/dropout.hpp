@@ -9,8 +9,8 @@
 namespace dsl::TYPENET_MODE {
 
 /// Decides which values a dropout layer keeps. The result is the same on every executor and for any number of towers or
-/// threads, since it depends only on (seed, step, sample, node, element). `element` counts (channel, row, column) in
-/// that order.
+/// threads, since it depends only on (seed, step, sample, node, element). `element` is the number of the value in the
+/// sample, in the order channel, row, column.
 struct dropout_draw {
   std::uint64_t seed = 0;
   std::uint64_t step = 0;

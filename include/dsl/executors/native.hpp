@@ -12,7 +12,7 @@ namespace dsl::TYPENET_MODE {
 
 using host::instructions;
 
-/// The CPU through typenet's own kernels; needs no library. Results have the same bits for any number of threads.
+/// The CPU, through typenet's own kernels, which need no library. Results have the same bits for any number of threads.
 struct native {
   int threads = 0;  // 0: one per processor that this process may use and its control group's quota covers
   dsl::instructions instructions = dsl::instructions::automatic;  // automatic: the widest; each set rounds differently
@@ -23,8 +23,8 @@ struct native {
   /// Returns this processor's preferred memory layout.
   dsl::target target() const;
 
-  /// Returns the number of threads of each of `towers` towers, at least one. Throws option_error if all towers together
-  /// would have more threads than one engine may have.
+  /// Returns the number of threads that each of `towers` towers gets, at least one. Throws option_error if all towers
+  /// together would have more threads than one engine may have.
   int cores_a_tower(int towers) const;
   native for_tower(detail::tower_place const& at) const;
 

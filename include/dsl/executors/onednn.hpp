@@ -13,7 +13,7 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// The CPU through oneDNN (2.6 or 3): link typenet::onednn.
+/// The CPU, through oneDNN (version 2.6 or 3). Link typenet::onednn.
 struct onednn {
   int threads = 0;       // 0: as many as OpenMP provides
   bool winograd = true;  // for 3x3 convolutions that the library supports; false: direct ones, exact to rounding
@@ -23,8 +23,8 @@ struct onednn {
   /// Returns this processor's preferred memory layout.
   static dsl::target target();
 
-  /// Returns the number of threads of each of `towers` towers, at least one. Throws option_error if all towers together
-  /// would have more threads than one engine may have.
+  /// Returns the number of threads that each of `towers` towers gets, at least one. Throws option_error if all towers
+  /// together would have more threads than one engine may have.
   int cores_a_tower(int towers) const;
   onednn for_tower(detail::tower_place const& at) const;
 

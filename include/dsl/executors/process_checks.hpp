@@ -12,7 +12,7 @@ namespace dsl::TYPENET_MODE {
 class augmentation;
 struct dataset;
 
-/// The terms of a run of fit, which must be equal in all processes when it begins.
+/// The facts about a run of fit that must be the same in all processes when the run begins.
 struct fit_terms {
   int batch_size = 0;
   int epochs = 0;
@@ -28,9 +28,9 @@ struct fit_terms {
   int average_every = 1;
 };
 
-/// Compares the processes before an action that all of them must take alike. Each call throws executor_error in every
-/// process if one differs, and names the process and the difference. It is an interface, so that programs of one
-/// process need not compile the checks.
+/// Compares the processes before an action that all of them must take in the same way. If a process differs, each call
+/// throws executor_error in every process, and the message names the process and the difference. This is an interface,
+/// so that a program with only one process need not compile the checks.
 class process_checks {
  public:
   /// Checks that all processes train in the same way.
@@ -43,19 +43,20 @@ class process_checks {
 
   /// Returns this process's number; process 0 prints, and reads and writes files.
   virtual int process() const = 0;
-  /// Whether `here` is true in any process.
+  /// Returns whether `here` is true in at least one process.
   virtual bool any(char const* what, bool here) = 0;
-  /// Replaces the text in every process by that of process 0.
+  /// Replaces the text in every process by the text in process 0.
   virtual void broadcast(char const* what, std::string& text) = 0;
 
-  /// Sends a request to all processes; 0 is no request. It is sent with the next step's metrics, without an exchange of
-  /// its own; asked() then returns the largest request of all processes, in every process.
+  /// Sends a request to all processes; 0 is no request. The request is sent together with the metrics of the next step,
+  /// without an exchange of its own. After that step, asked() returns the largest request of all processes, in every
+  /// process.
   virtual void ask(int what) = 0;
   virtual int asked() const = 0;
 
   /// Replaces every number by the sum over all processes.
   virtual void sum(char const* what, long long* numbers, int count) = 0;
-  /// Does the same with doubles, summed in the order of the processes.
+  /// Does the same with doubles, which are summed in the order of the processes.
   virtual void sum(char const* what, double* numbers, int count) = 0;
 
  protected:

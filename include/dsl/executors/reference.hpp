@@ -10,7 +10,7 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Whether reference computes in T.
+/// Whether the executor `reference` can compute in the type T.
 template <class T>
 inline constexpr bool is_float = std::is_same_v<T, float> || std::is_same_v<T, double>;
 
@@ -18,8 +18,8 @@ inline constexpr bool is_float = std::is_same_v<T, float> || std::is_same_v<T, d
 
 namespace dsl::TYPENET_MODE {
 
-/// An executor of plain loops that needs no library: it is the oracle for all other executors, and their fallback. T is
-/// the type that it computes in: dsl::reference{} is float, dsl::reference<double>{} double.
+/// An executor of plain loops, which needs no library. It is the oracle for all other executors, and their fallback. It
+/// computes in the type T: float for dsl::reference{}, double for dsl::reference<double>{}.
 template <class T = float>
 struct reference {
   static_assert(sizeof(broken::reference_computes_in_floats<T, detail::is_float<T>>) != 0);

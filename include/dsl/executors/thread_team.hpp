@@ -11,15 +11,15 @@ class communicator;
 
 namespace dsl::host::TYPENET_MODE {
 
-/// The threads of a network on several devices, one per device. It is an interface, so that engines for one device need
-/// not compile threads; executors/host/core_team.hpp implements it.
+/// The threads of a network on several devices, one thread per device. This is an interface, so that an engine for one
+/// device need not compile the code for threads; executors/host/core_team.hpp implements it.
 class thread_team {
  public:
   virtual ~thread_team() = default;
 
-  /// Calls step(context, i) for each step i of a plan: each device's steps on its thread and in the plan's order, once
-  /// the steps that they wait for are finished. Throws the first exception of a thread, which also ends the others.
-  /// After a failure in training every run throws executor_error.
+  /// Calls step(context, i) for each step i of a plan. The steps of a device are called on the device's thread, in the
+  /// plan's order, and each only after the steps that it waits for. If a thread throws, the other threads stop, and
+  /// run() throws the first exception. After a failure in training, every further run throws executor_error.
   virtual void run(plan const& p, void (*step)(void* context, int i), void* context) = 0;
   /// Calls work(context) on each thread.
   virtual void on_each(void (*work)(void* context), void* context) = 0;
@@ -30,7 +30,7 @@ class thread_team {
 namespace dsl::TYPENET_MODE {
 
 /// Makes the threads of a network on several devices, each with `cores_a_device` processor cores:
-/// &dsl::host::make_thread_team. If a thread fails, `group` is told.
+/// &dsl::host::make_thread_team. If a thread fails, it calls give_up() of `group`.
 using thread_team_maker = detail::owner<host::thread_team> (*)(int devices, int cores_a_device, communicator* group);
 
 }  // namespace dsl::TYPENET_MODE

@@ -5,7 +5,7 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// The data about a tower that an executor needs to make its engine.
+/// What an executor must know about a tower in order to make the tower's engine.
 struct tower_place {
   int index = 0;
   int towers = 1;

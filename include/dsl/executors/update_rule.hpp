@@ -7,32 +7,34 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// The method by which an optimizer computes a new weight from its slots and the gradient; adamw is adam with decoupled
-/// decay.
+/// The method by which an optimizer computes a new weight from the gradient and the optimizer's slots. adamw is adam
+/// with decoupled decay.
 enum class update_method : unsigned char { sgd, adam, rmsprop };
 
-/// The place of epsilon, which keeps a step finite if its gradients have been 0; root is that of the mean square.
+/// The place in the rule where epsilon is added. Epsilon keeps a step finite if its gradients have been 0. "root" means
+/// the root of the mean square.
 enum class epsilon_place : unsigned char {
   beside_root,            // Keras's Adam and Keras 2's RMSprop, PyTorch's RMSprop: root + epsilon
   beside_corrected_root,  // PyTorch's Adam: the root without Adam's bias, + epsilon
   in_root,                // Keras 3's RMSprop: root of (mean square + epsilon)
 };
 
-/// How gradients, summed over all devices, are clipped before the update. 0 turns a limit off.
+/// How gradients, after they have been summed over all devices, are clipped before the update. A limit of 0 means no
+/// limit.
 struct gradient_clip {
   double norm = 0;          // all gradients together, as one vector, are scaled down to this norm
   double value = 0;         // then each number is clamped to -value ... value
   double norm_epsilon = 0;  // added to the norm in the divisor; PyTorch's clip_grad_norm_ has 1e-6
 };
 
-/// The numbers of a rule for one step, in double.
+/// The numbers of an update rule for one step, in double.
 struct update_numbers {
   double rate = 0;     // the learning rate, for Adam with its bias corrections
   double shrink = 0;   // the share of a parameter that decoupled weight decay removes
   double epsilon = 0;  // added as the rule says; beside_root if it says beside_corrected_root
 };
 
-/// An optimizer's rule as numbers that an executor's update step understands. Slots hold, in this order: for sgd the
+/// An optimizer's rule, as numbers that an executor's update step reads. Slots hold, in this order: for sgd the
 /// velocity; for adam the means of gradients and of their squares; for rmsprop the mean of squares, the velocity and
 /// the mean of gradients. Slots that a rule does not need do not exist.
 struct update_rule {
@@ -55,10 +57,11 @@ struct update_rule {
     return method == update_method::sgd ? velocity : 1 + velocity + (centered ? 1 : 0);
   }
 
-  /// Returns the numbers for step `step` of the whole training, from 0. Powers are repeated products, which give the
-  /// same bits in every process; a library's pow() need not.
+  /// Returns the numbers for step `step` of the whole training, from 0. Powers are computed as repeated products, which
+  /// give the same bits in every process; the pow() of a mathematical library need not do so.
   update_numbers at(double learning_rate, std::uint64_t step) const;
-  /// Returns the factor for gradients whose squares sum to `squares`. It has the same bits on all ranks.
+  /// Returns the factor by which gradients are multiplied if the sum of their squares is `squares`. It has the same
+  /// bits in all ranks.
   double scale_for(double squares) const;
 
  private:

@@ -12,9 +12,9 @@ struct device {
   static constexpr int number = I;
 };
 
-/// Runs layers in sequence on one device, which also holds their parameters. The innermost on<> applies; layers outside
-/// of any on<> are on device 0. Values are copied between devices as needed, and branches of a concat or add on
-/// different devices run at the same time. Results equal those of one device.
+/// Runs layers in sequence on one device, which also holds their parameters. If several on<> contain a layer, the
+/// innermost applies; a layer outside any on<> is on device 0. Values are copied between devices as needed. Branches of
+/// a concat or add that are on different devices run at the same time. Results are the same as on one device.
 template <class Device, class... Layers>
 struct on {
   using children = types<Layers...>;

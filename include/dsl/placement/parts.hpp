@@ -6,15 +6,16 @@
 
 namespace dsl::detail {
 
-/// Whether any operation takes moments over its batch.
+/// Whether any layer computes means and variances over a batch.
 constexpr bool has_batch_norm(graph_view const& g) {
   for (int n = 0; n < g.size.nodes; ++n)
     if (facts_of(g.nodes[n]).mixes_samples) return true;
   return false;
 }
 
-/// Returns the size of the smallest part of a batch: 1 for 5 samples in 4 micro-batches; 3 for 3 samples in 4, since
-/// the batch stays whole. The moments of a single sample are of little use.
+/// Returns the number of samples in the smallest part of a batch. This is 1 for 5 samples in 4 micro-batches, and 3 for
+/// 3 samples in 4 micro-batches, since a batch with fewer samples than micro-batches is not split. The mean and
+/// variance of a single sample are of little use.
 constexpr int smallest_micro_batch(int batch, int micro_batches) {
   return micro_batch(batch, micro_batches_of({.batch = batch, .micro_batches = micro_batches}), 0).size;
 }

@@ -19,14 +19,15 @@ struct filled_parts : broken::micro_batches_have_samples<Pipeline, Batch, Pipeli
 
 }  // namespace detail
 
-/// A network that takes each batch in M micro-batches, one after the other, so that its devices work at the same time:
-/// device 1 on micro-batch 0 while device 0 is on micro-batch 1 (GPipe; Huang et al. 2019). Each batch has one update,
-/// with the gradients summed over the micro-batches in order. A batch_norm normalises each micro-batch by itself and
-/// updates its running statistics M times; without batch_norm the result equals that of the whole batch,
-/// to rounding.
+/// A network that processes each batch as M micro-batches, one after the other, so that its devices work at the same
+/// time: device 1 computes micro-batch 0 while device 0 computes micro-batch 1 (GPipe; Huang et al. 2019). There is one
+/// update for each batch, with the gradients summed over the micro-batches in order. A batch_norm normalises each
+/// micro-batch separately and updates its running statistics M times. Without batch_norm, the result is the same as
+/// without micro-batches, except for rounding.
 ///   auto t = dsl::compile<dsl::pipeline<4, model>>(dsl::onednn{}, dsl::sgd{.learning_rate = 5e-3});
-/// A batch of 10 in 4 micro-batches is 2, 2, 2, 4; one with fewer samples than micro-batches stays whole. With several
-/// towers, each splits its part of the batch: replicate<2, pipeline<4, model>>.
+/// A batch of 10 samples in 4 micro-batches is split into 2, 2, 2 and 4 samples; a batch with fewer samples than
+/// micro-batches is not split. If there are several towers, each splits its own part of the batch: replicate<2,
+/// pipeline<4, model>>.
 template <int M, class Network>
 struct pipeline : Network {
   // Each is asserted where its class is instantiated, since Clang knows no member of a class whose own assertion fails.
@@ -37,7 +38,7 @@ struct pipeline : Network {
   static constexpr int micro_batches = M < 1 ? 1 : M;  // a plan of no micro-batches would be a second error
   static void lower() = delete;                        // not a layer: it wraps a network
 
-  /// Return the bytes of a training step, and of inference, in M micro-batches.
+  /// Return the memory in bytes for a training step, and for inference, in M micro-batches.
   static constexpr long long training_bytes(int batch, target to = {}, int optimizer_slots = 1) {
     return bytes({.batch = batch, .target = to, .optimizer_slots = optimizer_slots});
   }
@@ -50,13 +51,13 @@ struct pipeline : Network {
     return Network::bytes(o);
   }
 
-  /// A constant batch size. It is a compile error if a micro-batch would be a single sample and the network has a
-  /// batch_norm.
+  /// A constant batch size. If the network has a batch_norm and a micro-batch would be a single sample, it is a compile
+  /// error.
   template <int Samples>
   static constexpr int batch = detail::filled_parts<pipeline, Samples>::batch;
   static constexpr int smallest_micro_batch(int batch) { return detail::smallest_micro_batch(batch, M); }
 
-  /// Prints the table of layers with the memory for training in micro-batches; needs <dsl/text.hpp>.
+  /// Prints the table of layers, with the memory for training in M micro-batches. Needs <dsl/text.hpp>.
   template <class Printer = summary_printer>
   static void summary() {
     detail::print_with<Printer>(Network::view(), M);

@@ -5,15 +5,15 @@
 
 namespace dsl {
 
-/// A device's share of a network: parameters as Keras counts them, multiply-adds of one sample's forward pass, and
-/// bytes of the plan's regions.
+/// What one device has of a network: parameters as Keras counts them, multiply-adds in the forward pass of one sample,
+/// and bytes of the plan's memory regions.
 struct device_share {
   long long parameters = 0;
   long long forward_macs = 0;
   long long bytes = 0;
 };
 
-/// Returns a device's share of a network with this plan.
+/// Returns what a device has of a network with this plan.
 constexpr device_share share_of(graph_view const& g, plan const& p, int device) {
   device_share share;
   for (int n = 0; n < g.size.nodes; ++n) {
@@ -27,7 +27,7 @@ constexpr device_share share_of(graph_view const& g, plan const& p, int device) 
   return share;
 }
 
-/// Returns the bytes copied between devices in one run of a plan: activations and, in training, their gradients.
+/// Returns the bytes that one run of a plan copies between devices: activations and, in training, their gradients.
 constexpr long long traffic_of(graph_view const& g, plan const& p) {
   long long bytes = 0;
   for (step const& s : p.steps) {
@@ -49,15 +49,15 @@ constexpr plan training_plan(int batch, target const& to, int optimizer_slots) {
 
 }  // namespace detail
 
-/// Returns a device's share of a network that trains with this batch. The shares add up to parameter_count,
-/// forward_macs and training_bytes: static_assert(dsl::share_of<model>(1, 64).bytes < 2_GiB). With replicate it is that
-/// of the tower with the largest part of the batch.
+/// Returns what a device has of a network that trains with this batch size. The numbers of all devices add up to
+/// parameter_count, forward_macs and training_bytes: static_assert(dsl::share_of<model>(1, 64).bytes < 2_GiB). With
+/// replicate, the result is for the tower with the largest part of the batch.
 template <class Network>
 constexpr device_share share_of(int device, int batch, target to = {}, int optimizer_slots = 1) {
   if constexpr (requires { Network::largest_part(batch); }) batch = Network::largest_part(batch);
   return share_of(Network::view(), detail::training_plan<Network>(batch, to, optimizer_slots), device);
 }
-/// Returns the bytes copied between devices in one training step.
+/// Returns the bytes that one training step copies between devices.
 template <class Network>
 constexpr long long traffic_bytes(int batch, target to = {}) {
   return traffic_of(Network::view(), detail::training_plan<Network>(batch, to, 1));

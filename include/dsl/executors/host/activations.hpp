@@ -12,8 +12,9 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// The arguments of an activation of `count` consecutive vectors or, with dy, of its gradient. For the gradient, x is
-/// the activation's output or its input, as the function's row in operations/table.hpp says.
+/// The arguments for applying an activation to `count` consecutive vectors or, if dy is given, for computing its
+/// gradient. For the gradient, x is either the activation's output or its input; which one, the function's entry in
+/// operations/table.hpp says.
 struct activation_call {
   dsl::function function = dsl::function::relu;
   float alpha = 0;
@@ -90,9 +91,10 @@ template <int L>
   y = (1.0F - none) / (e + (2.0F - none));
 }
 
-/// Computes the share of a normal distribution below x, and bell = exp(-x^2 / 2). With z = |x| / sqrt(2) and t = 1 / (1
-/// + z / 2), the share below -|x| is exp(-z^2) t p(t). The polynomial p was fitted to erfc(z) exp(z^2) / (2 t) for z up
-/// to 9.5, with a relative error of 3e-9. For larger z, where the share is below 1e-40, the result is at most 1e-38.
+/// Computes `share`, the part of a normal distribution that is below x, and `bell` = exp(-x^2 / 2). With z = |x| /
+/// sqrt(2) and t = 1 / (1 + z / 2), the share below -|x| is exp(-z^2) t p(t). The polynomial p was fitted to erfc(z)
+/// exp(z^2) / (2 t) for z up to 9.5, with a relative error of 3e-9. For larger z, where the share is below 1e-40, the
+/// result is at most 1e-38.
 template <int L>
 [[gnu::always_inline]] inline void normal_distribution(typename vector<L>::type& share, typename vector<L>::type& bell,
                                                        typename vector<L>::type const& x) {
@@ -143,7 +145,7 @@ template <int L>
   multiply_add<L>(y, s, sum);
 }
 
-/// v = 2 sqrt(2 / pi) (x + 0.044715 x^3)
+/// Computes the argument of gelu's approximation: v = 2 sqrt(2 / pi) (x + 0.044715 x^3).
 template <int L>
 [[gnu::always_inline]] inline void gelu_argument(typename vector<L>::type& v, typename vector<L>::type const& x) {
   using floats = typename vector<L>::type;
@@ -249,7 +251,7 @@ struct activation {
     y = y / six;
   }
   /// Computes part = tanh(log(1 + e^x)) = w / (w + 2) with w = e^x (e^x + 2), and rest, its derivative 4 e^x (1 + e^x)
-  /// / (w + 2)^2. Above x = 20 they are 1 and nearly 0.
+  /// / (w + 2)^2. Above x = 20, `part` is 1 and `rest` is nearly 0.
   [[gnu::always_inline]] static inline void tanh_of_soft_ramp(floats const& x, floats& part, floats& rest) {
     floats const none{}, one = 1.0F - none, two = 2.0F - none, most = 20.0F - none;
     floats const held = x > most ? most : x;
@@ -262,8 +264,8 @@ struct activation {
     multiply<L>(twice, four, next);
     rest = twice / below / below;
   }
-  /// Computes a function's derivative from x: the function's output or input, whichever its row in activation/facts.hpp
-  /// names.
+  /// Computes a function's derivative from x. x is the function's output or its input; which one, the function's entry
+  /// in activation/facts.hpp says.
   [[gnu::always_inline]] static inline void derivative(dsl::function f, floats const& alpha, floats const& x,
                                                        floats& slope) {
     floats const none{}, one = 1.0F - none, minus = -x;

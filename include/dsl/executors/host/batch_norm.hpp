@@ -8,16 +8,16 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// A batch_norm over channel blocks, forward or backward. Each sample's sums are made separately, in double, and joined
-/// in sample order, so the bits do not depend on the number of threads. Without statistics it uses the running moments.
-/// memory_tasks.hpp explains Place.
+/// Runs a batch_norm over channel blocks, forward or backward. The sums of each sample are computed separately, in
+/// double, and are joined in the order of the samples, so the bits do not depend on the number of threads. If there are
+/// no statistics of the batch, the running means and variances are used. memory_tasks.hpp explains Place.
 template <class Place>
 class batch_norm : batch_norm_step<float> {
  public:
   batch_norm(Place& at, batch_norm_step<float> const& s) : batch_norm_step<float>(s), at_(&at) {}
 
-  /// Returns the floats needed in the place's shared memory: two sums per sample in double, then five constants per
-  /// channel.
+  /// Returns the number of floats that this step needs in the shared memory of its place: two sums per sample in
+  /// double, then five constants per channel.
   long long floats() const { return 4LL * x.batch * padded() + 5LL * padded(); }
 
   [[gnu::cold]] void forward() const {
@@ -75,13 +75,15 @@ class batch_norm : batch_norm_step<float> {
   T* plane(view<T> const& v, int b, int n) const {
     return sample_of(v, n) + b * lanes() * v.shape.area();
   }
-  /// The sums of all towers together and the number of values per channel; `sums` is null if there is one tower.
+  /// The sums over all towers, and the number of values per channel in all towers. `sums` is null if there is only one
+  /// tower.
   struct joined {
     double const* sums = nullptr;
     double count = 0;
   };
-  /// Calls sum(block, sample) for all, join(block, joined) for each block, and apply(block, sample) for all. With
-  /// enough blocks each thread takes whole blocks, so that the second pass finds them in the cache.
+  /// Calls sum(block, sample) for all blocks and samples, then join(block, joined) for each block, then apply(block,
+  /// sample) for all blocks and samples. If there are enough blocks, each thread does all of this for its own blocks,
+  /// so that they are still in the cache when apply() reads them.
   template <class F, class G, class H>
   [[gnu::cold]] void run(F sum, G join, H apply) const {
     int const n = x.batch;
@@ -110,15 +112,15 @@ class batch_norm : batch_norm_step<float> {
         {plane(x, b, n), plane(to, b, n), x.shape.area(), constants(scale, b), constants(shift, b), relu});
   }
 
-  /// Computes dx = scale * dy + slope * (x - mean) + offset. For a frozen batch_norm the last three constants are 0,
-  /// and x is dy.
+  /// Computes dx = scale * dy + slope * (x - mean) + offset. For a frozen batch_norm, `slope`, `mean` and `offset` are
+  /// 0, and dy is passed as x.
   void scale_gradient(int b, int n) const {
     at_->memory().normalize_gradient({plane(x, b, n), plane(dy, b, n), plane(to, b, n), x.shape.area(),
                                       constants(scale, b), constants(shift, b), constants(mean, b), constants(slope, b),
                                       constants(offset, b), relu, accumulate});
   }
 
-  /// Calls f(channel, lane) for the channels of a block. The constants of unused lanes become 0.
+  /// Calls f(channel, lane) for the channels of a block. Sets the constants of unused lanes to 0.
   template <class F>
   void for_each_channel(int b, F f) const {
     for (int l = 0; l < lanes(); ++l) {
@@ -138,7 +140,7 @@ class batch_norm : batch_norm_step<float> {
       constants(shift, b)[l] = saved(shift, k);
     });
   }
-  /// Returns the place of a channel's scale or shift for the step that computes the output again.
+  /// Returns where the scale or shift of a channel is stored for the step that computes the output a second time.
   float& saved(constant which, int k) const { return scale_and_shift[which * x.shape.channels + k]; }
   void take_running_scale(int b) const {
     for_each_channel(b, [&](int k, int l) {
@@ -151,7 +153,8 @@ class batch_norm : batch_norm_step<float> {
     constants(scale, b)[l] = static_cast<float>(factor);
     constants(shift, b)[l] = static_cast<float>(static_cast<double>(parameters.beta[k]) - product_of(middle, factor));
   }
-  /// Computes the moments of the whole batch from those of its samples (Chan, Golub, LeVeque 1979, for equal counts).
+  /// Computes the mean and variance of the whole batch from those of its samples (Chan, Golub, LeVeque 1979, for equal
+  /// counts).
   void join_moments(int b, joined const& all) const {
     for_each_channel(b, [&](int k, int l) {
       double middle = 0, squares = 0, count = area() * x.batch;
@@ -169,8 +172,8 @@ class batch_norm : batch_norm_step<float> {
       take(b, l, k, middle, squares, count, !all.sums);
     });
   }
-  /// Computes a block's moments from the sums that were made with x. Returns false if a large mean would cost the
-  /// variance precision.
+  /// Computes a block's mean and variance from the sums that were computed together with x. Returns false if a large
+  /// mean would make the variance imprecise.
   bool take_moments(int b) const {
     double all[2][16] = {};
     double const count = area() * x.batch;
@@ -187,7 +190,8 @@ class batch_norm : batch_norm_step<float> {
     for_each_channel(b, [&](int k, int l) { take(b, l, k, all[0][l], all[1][l] > 0 ? all[1][l] : 0, count, true); });
     return true;
   }
-  /// Computes constants and statistics of channel k from its moments and, if `moves`, updates the running ones.
+  /// Computes the constants and statistics of channel k from its mean and its sum of squares. If `moves` is true, also
+  /// updates the running mean and variance.
   void take(int b, int l, int k, double middle, double squares, double count, bool moves) const {
     double const inverse = 1 / detail::sqrt(squares / count + epsilon);
     put(b, l, k, middle, inverse);
@@ -210,8 +214,8 @@ class batch_norm : batch_norm_step<float> {
       if (relu) constants(shift, b)[l] = static_cast<float>(static_cast<double>(parameters.beta[k]) - middle);
     });
   }
-  /// Computes dx's constants, for dx = scale * dy + slope * (x - mean) + offset, and dgamma and dbeta from the batch's
-  /// sums.
+  /// Computes dgamma, dbeta, and the constants of dx = scale * dy + slope * (x - mean) + offset from the sums over the
+  /// batch.
   void join_gradients(int b, joined const& all) const {
     for (int l = 0; l < lanes() && b * lanes() + l < x.shape.channels; ++l) {
       int const k = b * lanes() + l;
@@ -234,8 +238,8 @@ class batch_norm : batch_norm_step<float> {
   Place* at_;
 };
 
-/// Returns the task of a batch_norm step, or an empty one if a tensor is not in whole channel blocks. Reserves, in
-/// `at`, the shared memory that the task needs.
+/// Returns the task of a batch_norm step, or an empty task if a tensor does not consist of whole channel blocks.
+/// Reserves the shared memory that the task needs in `at`.
 template <class Place>
 [[gnu::cold]] task batch_norm_task(Place& at, batch_norm_step<float> const& s) {
   int const L = at.lanes();

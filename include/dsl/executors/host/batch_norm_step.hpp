@@ -6,8 +6,8 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// Sums of a tensor's values and of their squares, computed when the tensor was written: (record, channel block, 2,
-/// lane). Null if there are none.
+/// The sums of a tensor's values and of their squares, which were computed when the tensor was written. They are
+/// (record, channel block, 2, lane), or null if they were not computed.
 struct summed_moments {
   double const* data = nullptr;
   int records = 0;

@@ -16,7 +16,7 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// A plan with its memory, and its steps bound to that memory.
+/// A plan, its memory, and its steps with the addresses in that memory.
 template <class T>
 struct program {
   dsl::plan plan{};
@@ -26,7 +26,7 @@ struct program {
   batch_view batch{};  // that of the current run
 };
 
-/// Finds the memory for a plan's steps: buffers as addresses, operands as views.
+/// Finds the memory for the steps of a plan: the addresses of buffers, and views of operands.
 template <class T>
 class binding {
  public:
@@ -40,7 +40,8 @@ class binding {
   U* data(int b) const {
     return b < 0 ? nullptr : reinterpret_cast<U*>(address(b));
   }
-  /// Returns the i-th operand of a step that holds `what` as a view, or an empty view if there are fewer.
+  /// Returns a view of the i-th operand of a step that holds `what`, or an empty view if the step has fewer such
+  /// operands.
   template <class U>
   [[gnu::cold]] view<U> tensor(step const& s, content what, int skip = 0) const {
     for (int i = 0; i < s.operands; ++i) {
@@ -55,7 +56,8 @@ class binding {
     return {reinterpret_cast<U*>(v.data), v.shape, v.batch, v.block, v.buffer_channels, v.channel};
   }
 
-  /// Binds a step. If a tower has moments of its own, batch_norm's steps update those.
+  /// Gives a step its addresses. If a tower has running means and variances of its own, steps of batch_norm update
+  /// these.
   [[gnu::cold]] void bind(step const& s, bound_step<T>& b, tower<T>* own) const {
     b.step = &s;
     b.node = s.node >= 0 ? &graph_.nodes[s.node] : nullptr;
@@ -101,7 +103,7 @@ class binding {
     else
       b.argmax.wide = view_of<std::uint16_t>(o.what, o.index, {o.buffer, o.channel}, s.micro);
   }
-  /// Returns a view of bytes: one function for all types of values.
+  /// Returns a view of bytes, so that one function serves all types of values.
   [[gnu::cold, gnu::noinline]] view<std::byte> place_of(content what, int index, placement where, int micro) const {
     buffer const& b = plan_.buffers[where.buffer];
     bool const is_tensor = what == content::activation || what == content::gradient;

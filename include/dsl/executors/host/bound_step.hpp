@@ -11,8 +11,8 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// The positions of the windows' maxima that a max pool stores: one byte per window, or two for windows of more than
-/// 256 positions. Neither is set if it is not needed.
+/// Where a max pool stores the position of the maximum in each window: as one byte per window, or as two bytes if
+/// windows have more than 256 positions. Both addresses are null if positions are not needed.
 struct argmax_view {
   view<std::uint8_t> narrow{};
   view<std::uint16_t> wide{};
@@ -24,7 +24,7 @@ struct argmax_view {
   int get(int n, int c, long long pixel) const { return narrow.data ? narrow(n, c, pixel) : wide(n, c, pixel); }
 };
 
-/// A step of a plan with its operands resolved; absent ones stay null.
+/// A step of a plan with the addresses of its operands. Operands that the step does not have are null.
 template <class T>
 struct bound_step {
   dsl::step const* step = nullptr;

@@ -14,12 +14,12 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// Devices that are sets of processor cores. Each thread runs its device's steps, and sleeps while it waits for another
-/// device's.
+/// Threads for devices that are sets of processor cores. Each thread runs the steps of its device, and sleeps while it
+/// waits for a step of another device.
 class core_team final : public thread_team {
  public:
-  /// Each device gets its own cores if the calling thread has exactly as many as needed; otherwise the threads are not
-  /// pinned.
+  /// If the calling thread may use exactly as many cores as the devices need, each device gets its own cores; otherwise
+  /// the threads are not pinned to cores.
   [[gnu::cold]] core_team(int devices, int cores_a_device, communicator* group)
       : places_(places_of(devices, cores_a_device)), group_(group), done_(devices), threads_(devices, places_.begin()) {
     for (int d = 0; d < devices; ++d) posts_.emplace();
@@ -46,7 +46,7 @@ class core_team final : public thread_team {
   }
 
  private:
-  /// The step of another device that a device's thread waits for; -1 if it does not wait.
+  /// The step of another device for which a device's thread waits, or -1 if it does not wait.
   struct post {
     detail::condition changed{};
     int device = -1;
@@ -76,7 +76,8 @@ class core_team final : public thread_team {
       if (stopped_) refuse();
     }
   }
-  /// Stops all devices; permanently if parameters may have been updated on only some of them.
+  /// Stops all devices. With `for_good`, they stop permanently, because parameters may have been updated on only some
+  /// of them.
   [[gnu::cold]] void stop(std::string const& why, bool for_good) {
     if (group_ && for_good) group_->give_up(why.c_str());  // another thread may be waiting for other towers
     detail::lock const held(mutex_);

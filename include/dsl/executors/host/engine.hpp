@@ -28,9 +28,10 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// The part that all executors in host memory share: programs and their runs, and access to parameters. T is the type
-/// it computes in; an executor adds its target and its kernels. A network on several devices has one such engine: the
-/// devices share the host's memory, and each has its part of every region.
+/// The part that the engines of all executors in host memory share: programs, runs of programs, and access to
+/// parameters. The engine computes in the type T; an executor adds its target and its kernels. Even a network on
+/// several devices has only one such engine: the devices share the host's memory, and each has its own part of every
+/// memory region.
 template <class T>
 class engine : public dsl::engine {
  public:
@@ -177,8 +178,9 @@ class engine : public dsl::engine {
     state_.require_training();
     return state_.slot(s, k);
   }
-  /// Returns where a program's images go: (batch, channels, height, width), with 16 or more channels in the target's
-  /// channel blocks. A run consumes them. With micro-batches, they are the images of the first one.
+  /// Returns the address to which a program's images must be written: (batch, channels, height, width), in the target's
+  /// channel blocks if there are 16 or more channels. A run may overwrite the images. With micro-batches, the address
+  /// is for the images of the first micro-batch.
   T* input_data(int which) {
     program const& p = prepared(which);
     return buffer_data<T>(p, p.plan.activations[graph_.nodes[0].output].buffer);
@@ -194,31 +196,32 @@ class engine : public dsl::engine {
   int channel_block() const override { return target_.channel_block; }
 
  protected:
-  /// Returns a task that replaces a step's plain loops, or an empty one if the executor has nothing better.
+  /// Returns a task that replaces the plain loops of a step, or an empty task if the executor has no faster kernel.
   virtual task select_kernel(program&, bound_step const&) { return {}; }
   /// Executes a step in plain loops.
   virtual void execute(program& p, bound_step const& b) = 0;
 
-  /// Returns the i-th operand of a step that holds `what` as a view, or an empty view if there are fewer.
+  /// Returns a view of the i-th operand of a step that holds `what`, or an empty view if the step has fewer such
+  /// operands.
   template <class U>
   [[gnu::cold]] view<U> tensor(program const& p, step const& s, content what, int skip = 0) const {
     return binding_of(p).template tensor<U>(s, what, skip);
   }
 
-  /// Returns the share of the existing moments that a batch_norm's step keeps. If towers have moments of their own, the
-  /// running ones are updated at the end of the run.
+  /// Returns the factor by which a batch_norm step multiplies the old running means and variances. If each tower has
+  /// its own, the running ones are updated at the end of the run instead.
   double batch_norm_momentum(bound_step const& b) const {
     double const own = options_.batch_norm_momentum >= 0 ? options_.batch_norm_momentum : b.node->momentum;
     return tower_ && tower_->moments() ? tower_->keeps(own, b.step->micro) : own;
   }
-  /// Returns null on one device.
+  /// Returns this engine's tower, or null if there is only one device.
   host::tower<T>* tower() const { return tower_.get(); }
   template <class U>
   U* buffer_data(program const& p, int b) const {
     return binding_of(p).template data<U>(b);
   }
 
-  /// The range of an update step in each of the flat arrays below.
+  /// The range of numbers that an update step has in each of the flat arrays below.
   struct numbers {
     long long first;
     long long count;
@@ -228,8 +231,8 @@ class engine : public dsl::engine {
     long long const one = state_.number_bytes;
     return {p.plan.begin_of(region::parameters, update.device) / one, bytes / one};
   }
-  /// Calls f with an update step's arrays, for each range of parameters with the same factors. Gradients are scaled
-  /// according to the norm over all devices.
+  /// Calls f with the arrays of an update step, once for each range of parameters with the same factors. Gradients are
+  /// scaled according to their norm over all devices.
   template <class F>
   [[gnu::cold]] void for_each_update(program const& p, step const& update, F f) const {
     double all = 0;
@@ -250,15 +253,15 @@ class engine : public dsl::engine {
   std::uint64_t const* parameters_version() const { return &state_.kept()->version; }
   /// Returns a counter of calls to write_parameter, the only function that changes frozen parameters.
   std::uint64_t const* written_version() const { return &state_.kept()->written_version; }
-  /// Returns the weights with their version and the kernels packed from them.
+  /// Returns the weights, their version, and the kernels that were packed from them.
   host::weights& kept() const { return *state_.kept(); }
-  /// Whether another owner holds the weights, too, so that they must not change.
+  /// Whether another owner also holds the weights, so that they must not change.
   bool shares_weights() const { return state_.kept().use_count() > 1; }
-  /// Returns null if one thread runs everything.
+  /// Returns the threads of several devices, or null if one thread runs everything.
   host::thread_team* team() const { return team_.get(); }
 
  private:
-  /// Counts a change of the weights. Throws option_error if another owner holds them, too.
+  /// Counts a change of the weights. Throws option_error if another owner also holds the weights.
   void change_weights() {
     if (shares_weights()) refuse_change();
     ++state_.kept()->version;
@@ -268,8 +271,8 @@ class engine : public dsl::engine {
                                        static_cast<long long>(state_.kept().use_count()),
                                        " holders; destroy the predictors that share them, or give those a copy"});
   }
-  /// Makes a plan that computes the same values again as the plan for the largest batch does. Throws option_error if
-  /// that does not fit the limit or if the batch is larger.
+  /// Makes a plan that, to save memory, computes the same values a second time as the plan for the largest batch.
+  /// Throws option_error if this plan does not stay within the limit, or if the batch is larger than that one.
   [[gnu::cold]] plan plan_within_limit(plan_options const& o) {
     memory_limit const& limit = options_.limit;
     if (!chosen_ || chosen_->targets != o.targets) {
@@ -330,9 +333,9 @@ class engine : public dsl::engine {
         },
         &context);
   }
-  /// Returns the number of buckets. With several, sums run during the backward pass. There is only one if that pass
-  /// itself communicates, or if it runs on several devices: these progress differently, so the order of calls would
-  /// differ between ranks.
+  /// Returns the number of pieces in which gradients are summed. If there are several pieces, sums run during the
+  /// backward pass. There is only one piece if the backward pass itself communicates, or if it runs on several devices:
+  /// devices progress at different speeds, so the order of calls would differ between ranks.
   int buckets() const { return !options_.group ? 0 : sums_overlap() ? options_.group->buckets() : 1; }
   bool sums_overlap() const { return graph_.size.devices == 1 && options_.moments != tower_moments::synchronized; }
   void run(program& p, bound_step const& b) {
@@ -359,7 +362,7 @@ class engine : public dsl::engine {
     T* const to = buffer_data<T>(p, o[1].buffer);
     for (long long n = graph_.parameters[o->index].count(); n-- > 0;) to[n] += from[n];
   }
-  /// Whether a tower without samples takes part in a step.
+  /// Whether a tower without samples must take part in a step.
   bool meets_others(bound_step const& b) const {
     return b.step->what == action::all_reduce || takes_gradients(b) ||
            (b.node && facts_of(*b.node).mixes_samples && options_.moments == tower_moments::synchronized);
@@ -367,13 +370,13 @@ class engine : public dsl::engine {
   static bool takes_gradients(bound_step const& b) {
     return b.step->what == action::measure || b.step->what == action::update;
   }
-  /// Clears the sums of a tower without samples, which adds nothing to them.
+  /// Sets the sums of a tower without samples to zero, since it adds nothing to the total.
   void clear_sums(program const& p) const {
     std::memset(state_.flat(region::gradients), 0, static_cast<std::size_t>(state_.bytes_of(region::gradients)));
     for (operand const& o : p.plan.operands)
       if (o.what == content::metrics) std::memset(buffer_data<double>(p, o.buffer), 0, 2 * sizeof(double));
   }
-  /// A range of numbers in the parameters' region, on one device, and how it is updated.
+  /// A range of numbers in the memory region of the parameters, on one device, and how the range is updated.
   struct update_part {
     int device;
     long long first, count;
@@ -425,7 +428,7 @@ class engine : public dsl::engine {
     for (long long i = 0; i < graph_.parameters[k].count(); ++i) to[i] = static_cast<To>(from[i]);
   }
 
-  /// Returns memory for activations. Programs never run at the same time, so they share one block if it is large
+  /// Returns memory for activations. Programs never run at the same time, so they use the same block if it is large
   /// enough.
   [[gnu::cold]] memory_block const* memory_for(long long bytes) {
     for (memory_block const& b : blocks_)
@@ -445,7 +448,8 @@ class engine : public dsl::engine {
                                          " bytes, but with the memory ", "already allocated, this batch takes ", all,
                                          "; use a smaller batch"});
   }
-  /// The values that every training step computes again, and the bytes of its activations with the largest batch.
+  /// The values that every training step computes a second time to save memory, and the bytes of the activations with
+  /// the largest batch.
   struct limited_choice {
     target_kind targets;
     long long activations;

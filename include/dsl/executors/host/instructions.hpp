@@ -22,7 +22,7 @@ constexpr char const* name_of(instructions set) {
   return set == instructions::avx512 ? "AVX-512" : set == instructions::avx2 ? "AVX2" : "128 bits";
 }
 
-/// Whether this processor has the set and the operating system saves its registers.
+/// Whether this processor has the instruction set and the operating system saves its registers.
 inline bool has(instructions set) {
 #ifdef __x86_64__
   __builtin_cpu_init();  // callers may run before main()
@@ -49,8 +49,8 @@ inline bool has(instructions set) {
   return most;
 }
 
-/// Returns the widest set of this processor, limited by the environment variable TYPENET_MAX_ISA (avx512, avx2 or
-/// baseline), as ONEDNN_MAX_CPU_ISA limits oneDNN's kernels.
+/// Returns the widest instruction set of this processor, limited by the environment variable TYPENET_MAX_ISA (avx512,
+/// avx2 or baseline), as ONEDNN_MAX_CPU_ISA limits oneDNN's kernels.
 [[gnu::cold]] inline instructions widest() {
   static instructions const set = find_widest();
   return set;

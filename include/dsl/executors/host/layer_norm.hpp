@@ -11,9 +11,9 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// Arguments for pixels of one sample, each normalised over its channels: y = gamma (x - mean) / sqrt(variance +
-/// epsilon) + beta, with moments in double. Channel blocks are `apart` floats from each other; the unused lanes of the
-/// last one do not count, and become 0.
+/// Arguments for normalising each pixel of one sample over its channels: y = gamma (x - mean) / sqrt(variance +
+/// epsilon) + beta. The mean and the variance are computed in double. Channel blocks are `apart` floats from each
+/// other; the unused lanes of the last block do not count, and become 0.
 struct layer_norm_call {
   float const* x = nullptr;
   float const* dy = nullptr;  // for the backward pass
@@ -41,7 +41,7 @@ struct layer_norm_rows {
   }
 
  private:
-  /// Reads half k of a pixel's values; a channel block has two.
+  /// Reads half k of the values of a pixel in `double`; a channel block has two halves.
   [[gnu::always_inline]] static inline void read(doubles& v, float const* from, call const& c, long long i, int k) {
     half h;
     __builtin_memcpy(&h, from + k / 2 * c.apart + i * L + k % 2 * (L / 2), sizeof h);
@@ -56,7 +56,7 @@ struct layer_norm_rows {
     }
     __builtin_memcpy(at, &h, sizeof h);
   }
-  /// Zeroes lanes beyond the last channel.
+  /// Sets the lanes after the last channel to zero.
   [[gnu::always_inline]] static inline void drop_unused(doubles& v, call const& c, int k) {
     int const used = c.channels - k * (L / 2);
     if (used >= L / 2) return;

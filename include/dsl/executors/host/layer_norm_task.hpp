@@ -6,9 +6,9 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// A layer_norm, forward or backward. The gradients of gamma and beta are sums over the samples of a part of the batch,
-/// added in the order of the parts, so the bits do not depend on the number of threads. A frozen layer has no such
-/// gradients. memory_tasks.hpp explains Place.
+/// Runs a layer_norm, forward or backward. The gradients of gamma and beta are first summed over each part of the
+/// batch; these sums are added in the order of the parts, so the bits do not depend on the number of threads. A frozen
+/// layer has no such gradients. memory_tasks.hpp explains Place.
 template <class Place>
 class layer_norm {
  public:
@@ -19,7 +19,8 @@ class layer_norm {
         apart_(s.x.shape.area() * at.lanes()),
         parts_(least(s.x.batch, 16)) {}
 
-  /// Returns the floats needed in the place's shared memory: gamma and beta, then two sums per part, in double.
+  /// Returns the number of floats that this step needs in the shared memory of its place: gamma and beta, then two sums
+  /// per part, in double.
   long long floats() const { return 2LL * (2 + 2LL * parts_) * padded(); }
 
   void forward() const {
@@ -62,7 +63,7 @@ class layer_norm {
       doubles()[padded() + c] = used && beta ? static_cast<double>(beta[c]) : 0;
     }
   }
-  /// Processes pixels [first, first + count) of sample n; `sums` selects the backward pass.
+  /// Processes pixels [first, first + count) of sample n. If `sums` is not null, runs the backward pass.
   void run(int n, long long first, long long count, double* sums) const {
     long long const offset = first * at_->lanes();
     at_->memory().layer_norm({.x = sample_of(step_->x, n) + offset,
@@ -87,7 +88,7 @@ class layer_norm {
   int parts_;        // number of parts of the batch
 };
 
-/// Returns an empty task if a tensor has no whole channel blocks.
+/// Returns the task of a layer_norm step, or an empty task if a tensor does not consist of whole channel blocks.
 template <class Place>
 [[gnu::cold]] task layer_norm_task(Place& at, bound_step<float> const& s) {
   int const L = at.lanes();

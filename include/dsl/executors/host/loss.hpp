@@ -10,15 +10,16 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// Sums the samples' losses and correct predictions in metrics[0] and [1], in double and in order. `gradient`, if
-/// given, receives d(mean loss)/d(logits) if from_logits, else d(mean loss)/dy. y is (B, outputs); the mean is over
-/// `whole` samples, or B if that is 0. `adds` adds to the sums of earlier micro-batches. Without a softmax before it,
-/// cross-entropy clamps probabilities to at least 1e-7, as Keras does, so that loss and gradient stay finite; Keras
-/// also divides by their sum. `smoothing`: the target of cross-entropy is (1 - smoothing) onehot + smoothing / outputs,
-/// as with Keras's and PyTorch's label_smoothing (Szegedy et al. 2016). `weights` multiply the samples' losses, as
-/// Keras's class_weight and sample_weight do; the mean divides by the number of samples, whatever their weights.
-/// `factor` multiplies the gradient, but not the sums, for one of several outputs. `accumulates` adds to the gradient
-/// that the loss of another output has written.
+/// Sums the samples' losses in metrics[0] and their correct predictions in metrics[1], in double and in the order of
+/// the samples. If `gradient` is given, it receives d(mean loss)/d(logits) if from_logits is true, otherwise d(mean
+/// loss)/dy. y is (B, outputs); the mean is over `whole` samples, or B if that is 0. With `adds`, the sums are added to
+/// those of earlier micro-batches. Without a softmax before it, cross-entropy clamps probabilities to at least 1e-7, as
+/// Keras does, so that loss and gradient stay finite; Keras also divides by their sum. `smoothing`: the target of
+/// cross-entropy is (1 - smoothing) onehot + smoothing / outputs, as with Keras's and PyTorch's label_smoothing
+/// (Szegedy et al. 2016). `weights` multiply the samples' losses, as Keras's class_weight and sample_weight do; the
+/// mean divides by the number of samples, whatever their weights. For one of several outputs, `factor` multiplies the
+/// gradient, but not the sums. With `accumulates`, the gradient is added to the gradient that the loss of another
+/// output has written.
 template <class T>
 [[gnu::cold]] void compute_loss(loss kind, bool from_logits, view<T const> y, std::int32_t const* labels,
                                 double* metrics, view<T> gradient, int whole = 0, bool adds = false,

@@ -13,7 +13,7 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// The memory-bound kernels for one instruction set.
+/// The kernels of one instruction set for steps whose speed is limited by memory.
 struct memory_kernels {
   int lanes;
   void (*normalize)(normalize_call const&);
@@ -53,7 +53,7 @@ constexpr memory_kernels make_memory_kernels() {
 template <class Width>
 inline constexpr memory_kernels memory_kernels_for = make_memory_kernels<Width>();
 
-/// Returns the kernels of an instruction set, which the processor must have.
+/// Returns the kernels of an instruction set. The processor must have this set.
 inline memory_kernels const& memory_kernels_of([[maybe_unused]] instructions set) {
 #ifdef __x86_64__
   if (set == instructions::avx512) return memory_kernels_for<widths::avx512>;

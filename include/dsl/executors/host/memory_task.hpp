@@ -9,9 +9,10 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// Returns the task of a memory-bound step, through kernels shared by executors with channel blocks. It is empty if
-/// only plain loops fit: for tensors without whole blocks and for rare operations. `update` calls a function with the
-/// arrays of each part of an update when the step runs; `normalization` returns the arguments of a batch_norm's step.
+/// Returns the task of a step whose speed is limited by memory. It uses kernels that executors with channel blocks
+/// share. The task is empty if only plain loops can run the step: for tensors that do not consist of whole blocks, and
+/// for rare operations. When an update step runs, `update` calls a function with the arrays of each part of the update;
+/// `normalization` returns the arguments of a batch_norm step.
 template <class Place, class F, class G>
 [[gnu::cold]] task memory_task(Place& at, bound_step<float> const& b, F update, G normalization) {
   action const what = b.step->what;

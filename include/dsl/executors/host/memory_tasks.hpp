@@ -68,7 +68,7 @@ template <class Place>
   };
 }
 
-/// Returns the task of an update. When the step runs, `each` calls a function with the arrays of each part of the
+/// Returns the task of an update step. When the step runs, `each` calls a function with the arrays of each part of the
 /// update.
 template <class Place, class F>
 [[gnu::cold]] task update_task(Place& at, F each) {

@@ -11,8 +11,8 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// Arguments for to = a * b, or to += a * b, for `count` consecutive vectors. b may be one vector for all of them, or a
-/// number for each.
+/// Arguments for to = a * b, or to += a * b, for `count` consecutive vectors. b may also be a single vector for all of
+/// these vectors, or one number for each vector.
 struct multiply_call {
   float const* a = nullptr;
   float const* b = nullptr;  // for vector i at b + i * b_step
@@ -45,7 +45,7 @@ struct multiply_rows {
   }
 };
 
-/// Arguments for sums of products over the pixels of a channel block: L sums in double.
+/// Arguments for summing products over the pixels of a channel block. There are L sums in double.
 struct product_sums_call {
   float const* a = nullptr;
   float const* b = nullptr;

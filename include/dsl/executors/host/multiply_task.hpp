@@ -6,11 +6,11 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// How an operand of multiply is broadcast to the result's shape.
+/// How an operand of multiply is repeated to get the result's shape.
 enum class extent_of : unsigned char { other, all, channels, pixels };
 
-/// Returns how an operand is broadcast, or `other` if no kernel fits its layout. `channels` has one number per channel,
-/// `pixels` one per pixel.
+/// Returns how an operand is broadcast, or `other` if no kernel fits the operand's layout. With `channels`, the operand
+/// has one number per channel; with `pixels`, one number per pixel.
 [[gnu::cold]] inline extent_of extent(view<float const> const& v, shape const& all, int lanes) {
   if (all.is_flat())
     return v.shape == all && v.block == 1 && all.size() % lanes == 0 ? extent_of::all : extent_of::other;
@@ -20,9 +20,9 @@ enum class extent_of : unsigned char { other, all, channels, pixels };
   return pixels ? extent_of::pixels : extent_of::other;
 }
 
-/// Returns the forward step of a multiply, or the gradient of one operand: dy times the other operand, summed in double
-/// over the pixels to which it was broadcast. The task is empty for tensors without whole blocks, and for the gradient
-/// of an operand with one number per pixel.
+/// Returns the task of a multiply's forward step, or of the gradient with respect to one operand: dy times the other
+/// operand, summed in double over the pixels to which the first operand was broadcast. The task is empty for tensors
+/// that do not consist of whole blocks, and for the gradient with respect to an operand with one number per pixel.
 template <class Place>
 [[gnu::cold]] task multiply_task(Place& at, bound_step<float> const& s) {
   bool const forward = s.step->what == action::forward;

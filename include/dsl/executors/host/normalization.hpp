@@ -11,8 +11,8 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// Arguments for y = relu(scale x + shift), the relu optional, for `count` vectors: the pixels of one channel block of
-/// one image. The gradient recomputes the relu's mask by the same arithmetic.
+/// Arguments for y = relu(scale x + shift), with or without the relu, for `count` vectors, which are the pixels of one
+/// channel block of one image. The gradient computes again, by the same arithmetic, where the relu was positive.
 struct normalize_call {
   float const* x = nullptr;
   float* y = nullptr;
@@ -22,7 +22,7 @@ struct normalize_call {
   bool relu = false;
 };
 
-/// Arguments for the sums of a batch_norm in double: L of one kind, then L of the other.
+/// Arguments for the sums of a batch_norm in double: L sums of one kind, then L sums of the other.
 struct normalize_sums_call {
   float const* x = nullptr;
   float const* dy = nullptr;  // null: means and squared deviations; otherwise sums of dy and of dy * (x - mean)
@@ -41,7 +41,7 @@ struct moments_call {
   double* to = nullptr;
 };
 
-/// Arguments for dx = scale dy + slope (x - mean) + constant, or dx += that.
+/// Arguments for dx = scale dy + slope (x - mean) + constant, or for adding this value to dx.
 struct normalize_gradient_call {
   float const* x = nullptr;
   float const* dy = nullptr;
@@ -73,8 +73,8 @@ struct normalize {
   }
 };
 
-/// Sets dy to 0 unless the output of normalize was positive. PyTorch and `reference` also keep dy if that output was
-/// NaN; then the moments are NaN anyway, and so is every gradient.
+/// Sets dy to 0 unless the output of normalize was positive. If the output was NaN, PyTorch and `reference` do not set
+/// dy to 0; this makes no difference, since the mean and all gradients are NaN then.
 template <int L>
 [[gnu::always_inline]] inline void mask(typename vector<L>::type& dy, typename vector<L>::type const& x,
                                         typename vector<L>::type const& scale, typename vector<L>::type const& shift) {
@@ -93,7 +93,8 @@ struct normalize_sums {
   [[gnu::always_inline]] static inline void run(call const& c) { c.dy ? gradients(c) : moments(c); }
 
  private:
-  /// Computes means, then squared deviations from them, so that a large mean costs no precision.
+  /// Computes the means first, and then the squared deviations from them, so that a large mean does not make the result
+  /// imprecise.
   [[gnu::always_inline]] static inline void moments(call const& c) {
     doubles sum[4] = {};
     // The lower half of a pixel's channels, then the upper one; two pixels at a time.

@@ -9,10 +9,11 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// Sums the pixels' cross-entropies and correct predictions in metrics[0] and [1], in double and in order. The channels
-/// of y are classes; labels are (samples, height, width), and a pixel of class -1 does not count and gets no gradient.
-/// The mean is over `labelled` pixels, those of the whole batch that have a class, as with PyTorch's ignore_index and
-/// Keras's ignore_class. `weights` has one number per pixel. For the other arguments see compute_loss.
+/// Sums the pixels' cross-entropies in metrics[0] and their correct predictions in metrics[1], in double and in the
+/// order of the pixels. The channels of y are classes; labels are (samples, height, width), and a pixel with label -1
+/// does not count and gets no gradient. The mean is over all pixels of the whole batch that have a class, whose number
+/// is `labelled`, as with PyTorch's ignore_index and Keras's ignore_class. `weights` has one number per pixel. For the
+/// other arguments see compute_loss.
 template <class T>
 [[gnu::cold]] void compute_pixel_loss(bool from_logits, view<T const> y, std::int32_t const* labels, double* metrics,
                                       view<T> gradient, long long labelled, bool adds, double smoothing,

@@ -13,11 +13,11 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// The names of operations that an executor has no kernel for and that move enough bytes to matter. They run in plain
-/// loops on one thread.
+/// Collects the names of operations that an executor has no kernel for and that move enough bytes to matter. These run
+/// in plain loops on one thread.
 class plain_loops {
  public:
-  /// Adds the slow steps of a program that has samples. Returns whether a name is new.
+  /// Adds the names of a program's slow steps, if the program has samples. Returns whether one of the names is new.
   template <class T>
   [[gnu::cold]] bool add(graph_view const& g, program<T> const& p) {
     long long all = 0;
@@ -33,22 +33,24 @@ class plain_loops {
     }
     return added;
   }
-  /// Adds an operation for which a library has chosen its own plain loop. Returns whether its name is new.
+  /// Adds an operation for which a library uses a plain loop of its own. Returns whether the operation's name is new.
   [[gnu::cold]] bool add(std::string const& word) {
     if ((", " + words_ + ", ").find(", " + word + ", ") != std::string::npos) return false;
     words_ += (words_.empty() ? "" : ", ") + word;
     return true;
   }
-  /// Warns in an executor's name and refers to its page. Of several towers only the first one warns.
+  /// Prints a warning in an executor's name that refers to the executor's page. If there are several towers, only the
+  /// first one warns.
   [[gnu::cold]] void warn(char const* executor, char const* page, engine_options const& o) const {
     if (o.group && o.group->rank() != 0) return;
     on_warning(detail::message({executor, ": there is no fast kernel for ", words_,
                                 " here, so slower plain loops are used; ", page, " lists the operations with kernels"})
                    .c_str());
   }
-  /// Returns the names, "tanh, update", or an empty string if no slow operation matters.
+  /// Returns the names of the slow operations, such as "tanh, update", or an empty string if there are none.
   std::string const& words() const { return words_; }
-  /// Returns ", plain loops for tanh, update" for a description, or an empty string.
+  /// Returns text for the end of a description, such as ", plain loops for tanh, update", or an empty string if there
+  /// are no slow operations.
   [[gnu::cold]] std::string described() const { return words_.empty() ? "" : ", plain loops for " + words_; }
 
  private:

@@ -29,7 +29,8 @@ struct pool_call {
   }
 };
 
-/// Computes the largest value of each window: the first of equal values, or NaN if the window contains one.
+/// Computes the largest value of each window. If several values are the largest, it takes the first; if the window
+/// contains a NaN, the result is NaN.
 template <int L>
 struct max_pool {
   using call = pool_call;

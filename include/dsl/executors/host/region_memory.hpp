@@ -8,7 +8,7 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// The addresses of a plan's regions in host memory; null for those that do not exist.
+/// The addresses of a plan's memory regions on the host; null for regions that do not exist.
 struct region_memory {
   std::byte* begin[regions] = {};
 

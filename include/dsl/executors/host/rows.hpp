@@ -6,7 +6,7 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// The elementwise functions of `count` consecutive vectors.
+/// The elementwise functions that kernels compute on `count` consecutive vectors.
 enum class row_function : unsigned char {
   copy,           // a
   sum,            // a + b

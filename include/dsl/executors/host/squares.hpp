@@ -5,22 +5,22 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// The number of parallel sums of squares, and the number of values in a chunk. Every executor sums in this order, so
-/// that a GPU, with a block per chunk, gets the host's bits.
+/// The number of sums of squares that are computed side by side, followed by the number of values in a chunk. Every
+/// executor sums in this order, so that a GPU, which has a thread block per chunk, gets the same bits as the host.
 inline constexpr int square_lanes = 256;
 inline constexpr long long square_chunk = 64LL * square_lanes;
 
 constexpr long long square_chunks(long long count) { return (count + square_chunk - 1) / square_chunk; }
 
-/// Joins the lanes pairwise: 0 += 128, 1 += 129, ...; 0 += 64, ...
+/// Joins the sums of the lanes in pairs: 0 += 128, 1 += 129, ...; 0 += 64, ...
 [[gnu::cold]] inline double join_lanes(double* lanes) {
   for (int half = square_lanes / 2; half > 0; half /= 2)
     for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
   return lanes[0];
 }
 
-/// Returns the sum of squares: lane i of a chunk sums every 256th square from i on, and lane i of the result every
-/// 256th chunk. Squares of floats are exact in double.
+/// Returns the sum of the squares of all values. Within a chunk, lane i adds every 256th square, beginning with the
+/// i-th; lane i of the result adds every 256th chunk in the same way. The square of a float is exact in double.
 template <class T>
 [[gnu::cold]] double sum_of_squares(T const* data, long long count) {
   double all[square_lanes] = {};

@@ -17,12 +17,13 @@
 namespace dsl::host::TYPENET_MODE {
 
 /// A network's persistent memory: parameters and running statistics, which other engines may share, and, once it
-/// trains, gradients and optimizer slots. All plans of a network place them alike; `layout` is one of them, for
-/// training. Parameters, gradients and each slot have the same offsets in their regions, which are flat arrays of T.
+/// trains, gradients and optimizer slots. All plans of a network use the same addresses for these; `layout` is one such
+/// plan, for training. Each region is a flat array of T, and a parameter, its gradient and its slots have the same
+/// offset in their regions.
 template <class T>
 class state {
  public:
-  /// Uses `shared` weights, which must have this layout; makes its own if it is null.
+  /// Uses the weights `shared`, which must have this layout. If `shared` is null, allocates its own weights.
   [[gnu::cold]] state(node const* graph, plan layout, std::shared_ptr<shared_weights> const& shared)
       : layout_(std::move(layout)),
         kept_(shared ? std::dynamic_pointer_cast<weights>(shared) : std::make_shared<weights>(graph, layout_)) {
@@ -43,7 +44,7 @@ class state {
   T* gradient(int k) const { return flat(region::gradients) + offset_of(k); }
   T* slot(int s, int k) const { return flat(region::slots) + s * trainable_numbers() + offset_of(k); }
 
-  /// Returns the regions, without the activations; gradients and slots exist once it trains.
+  /// Returns the memory regions except that of the activations. Gradients and slots exist once the network trains.
   region_memory memory() const {
     region_memory m;
     for (region r : {region::parameters, region::statistics, region::frozen}) m[r] = begin_of(r);
@@ -56,7 +57,7 @@ class state {
   long long trainable_numbers() const { return bytes_of(region::parameters) / number_bytes; }
   long long bytes_of(region r) const { return layout_.region_bytes[static_cast<int>(r)]; }
   long long offset_of(int k) const { return layout_.buffers[layout_.parameter_buffers[k]].offset / number_bytes; }
-  /// Returns the address of a buffer outside of the activations.
+  /// Returns the address of a buffer that is not in the region of the activations.
   std::byte* address(buffer const& b) const { return begin_of(b.where) + b.offset; }
 
   /// Allocates gradients and slots, all zero, if they do not exist yet.

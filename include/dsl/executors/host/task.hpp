@@ -8,8 +8,8 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// A function object that owns its captures: a std::function without copies, which would cost a manager function,
-/// several virtual ones and their tables for every lambda.
+/// A function object that owns what its lambda captures. Unlike std::function, it cannot be copied; copying would cost
+/// a manager function, several virtual functions and their tables for every lambda.
 class task {
  public:
   task() = default;

@@ -13,8 +13,8 @@ struct batch_norm_gradient;
 
 namespace dsl::host::TYPENET_MODE {
 
-/// The parameters of one batch_norm, C numbers each. `bias` is that of a convolution whose addition was skipped, or
-/// null; the running mean includes it.
+/// The parameters of one batch_norm, C numbers each. If the convolution before it has a bias that is not added to its
+/// output, `bias` is this bias, which the running mean must include; otherwise it is null.
 template <class T>
 struct batch_norm_parameters {
   T const* gamma;
@@ -24,8 +24,8 @@ struct batch_norm_parameters {
   T const* bias;
 };
 
-/// Two sums over each sample's pixels, in the order of a kernel with `lanes` channels per block: (block, sample, 2,
-/// lane).
+/// Two sums over the pixels of each sample, in the layout of a kernel with `lanes` channels per block: (block, sample,
+/// 2, lane).
 struct sample_sums {
   double const* data = nullptr;
   int samples = 0;
@@ -39,45 +39,46 @@ struct sample_sums {
   }
 };
 
-/// How an engine in host memory handles batch_norm when it is one of several towers that each train a part of the
-/// batch. T is the type that it computes in. It is an interface, so that engines for one device need not compile the
-/// implementation, towers/host_tower.hpp.
+/// How an engine in host memory handles batch_norm if it is one of several towers, each of which trains on a part of
+/// the batch. The engine computes in the type T. This is an interface, so that an engine for one device need not
+/// compile the implementation, towers/host_tower.hpp.
 template <class T>
 class tower {
  public:
   virtual ~tower() = default;
 
-  /// Returns where training steps store their batch's moments, laid out like the running ones; null if steps update
-  /// those directly.
+  /// Returns where training steps store the means and variances of their batch, in the same layout as the running means
+  /// and variances. Returns null if the steps update the running ones directly.
   virtual T* moments() = 0;
-  /// Returns the share of those moments that the step of micro-batch `micro` keeps. With momentum k, m micro-batches
-  /// then have a joint mean that, applied once with momentum k^m, updates the running moments as m single updates
-  /// would.
+  /// Returns the factor by which the step of micro-batch `micro` multiplies what moments() already contains. It is
+  /// chosen so that, with momentum k and m micro-batches, applying the joint mean once with momentum k^m changes the
+  /// running values in the same way as m single updates.
   virtual double keeps(double momentum, int micro) const = 0;
-  /// Updates the running moments with moments() of all towers that had samples, each joined from `batches`
-  /// micro-batches.
+  /// Updates the running means and variances with moments() of all towers that had samples. Each tower's moments() were
+  /// joined from `batches` micro-batches.
   virtual void move_running_moments(int batches, T* running) = 0;
 
-  /// Runs batch_norm over the whole batch, of which x is this tower's part. Not used if moments() is not null.
+  /// Runs batch_norm over the whole batch; x is this tower's part of the batch. Not used if moments() is not null.
   virtual void batch_norm_forward(view<T const> const& x, batch_norm_parameters<T> const&, T* statistics,
                                   view<T> const& y, double epsilon, double momentum, bool unbiased, bool relu) = 0;
-  /// Runs the backward pass of such a batch_norm. dgamma and dbeta receive this tower's share; `whole` is the number of
-  /// samples in the batch.
+  /// Runs the backward pass of a batch_norm over the whole batch. dgamma and dbeta receive this tower's share; `whole`
+  /// is the number of samples in the batch.
   virtual void batch_norm_backward(plain::batch_norm_gradient<T> const&, T* dgamma, T* dbeta, view<T> const& dx,
                                    int whole, bool accumulate) = 0;
 
-  /// Only exchanges sums, for engines that make and use them. The result has two values per channel for the whole batch
-  /// and is valid until the next call. join_moments joins each sample's mean and sum of squared deviations; it also
-  /// updates the running moments, and sets `count` to the number of values per channel.
+  /// Joins the means and the sums of squared deviations of the samples of all towers, for engines that compute these
+  /// and normalise themselves. The result has two values per channel for the whole batch, and is valid until the next
+  /// call. The function also updates the running means and variances, and sets `count` to the number of values per
+  /// channel.
   virtual double const* join_moments(sample_sums const&, batch_norm_parameters<T> const&, double momentum,
                                      bool unbiased, double& count) = 0;
-  /// Joins each sample's sums of d and d * (x - mean), which give dgamma and dbeta; the arguments receive this tower's
-  /// share.
+  /// Joins the sums of d and of d * (x - mean) over the samples of all towers, in the same way. dgamma and dbeta
+  /// receive this tower's share of these sums.
   virtual double const* join_gradients(sample_sums const&, T const* statistics, T* dgamma, T* dbeta) = 0;
 };
 
-/// A communicator whose ranks are engines in host memory. It also makes the tower of each engine, for the type that the
-/// engine computes in. `layout` must outlive the tower.
+/// A communicator whose ranks are engines in host memory. It also makes the tower of each engine, for the type in which
+/// the engine computes. `layout` must outlive the tower.
 class group : public communicator {
  public:
   virtual detail::owner<tower<float>> make_tower(graph_view const&, engine_options const&, plan const& layout,

@@ -9,7 +9,7 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// The flat arrays of an update, n numbers each: slot s of number i is slots[s * stride + i].
+/// The flat arrays of an update, n numbers each. slots[s * stride + i] is slot s of number i.
 template <class T>
 struct update_call {
   update_rule const* rule;
@@ -23,7 +23,7 @@ struct update_call {
   long long n;
 };
 
-/// The constants of SGD's loop, rounded once to the type it computes in.
+/// The constants of SGD's loop, each rounded once to the type in which the loop computes.
 template <class T>
 struct sgd_constants {
   T rate, shrink, scale, most, momentum, decay;
@@ -41,8 +41,8 @@ struct sgd_constants {
 };
 
 /// Converts g to the gradient that the optimizer uses: scaled, clamped, and with weight decay. Decoupled decay changes
-/// p instead. V is T, or a vector of T. Vectors are passed by reference: passing by value requires an instruction set
-/// that only the caller has selected.
+/// the parameter p instead of the gradient. V is T, or a vector of T. Vectors are passed by reference, because passing
+/// them by value requires an instruction set that only the caller has selected.
 template <class T, class V>
 [[gnu::always_inline]] inline void prepare(sgd_constants<T> const& c, V& p, V& g) {
   V const none{}, most = none + c.most;
@@ -108,7 +108,8 @@ struct scalar_root {
 };
 
 /// Updates a parameter p and its slots. V is T, or a vector of T for several parameters. Slots that the rule does not
-/// have are not touched. Executors on other devices round in this order, too.
+/// have are neither read nor written. Executors on other devices compute in the same order, and therefore round in the
+/// same way.
 template <class Root, class T, class V>
 [[gnu::always_inline]] inline void update_one(update_constants<T> const& c, V& p, V const& gradient, V& first,
                                               V& second, V& third) {

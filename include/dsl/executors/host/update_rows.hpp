@@ -7,15 +7,15 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// Numbers [begin, end) of an update's arrays, a multiple of 16 since regions are padded.
+/// Numbers [begin, end) of the arrays of an update. Their count is a multiple of 16, since memory regions are padded.
 struct update_rows_call {
   update_call<float> const* update = nullptr;
   long long begin = 0;
   long long end = 0;
 };
 
-/// Computes v = sqrt(v), correctly rounded. <immintrin.h> would cost every including file 0.1 s, and GCC's intrinsics
-/// change the ABI, with a warning, where no instruction set has been selected yet.
+/// Computes v = sqrt(v), correctly rounded. Including <immintrin.h> would cost every file 0.1 s; and where no
+/// instruction set has been selected yet, GCC's intrinsics would change the ABI, with a warning.
 template <int L>
 [[gnu::always_inline]] inline void square_root(typename vector<L>::type& v) {
 #if __has_builtin(__builtin_elementwise_sqrt)
@@ -32,7 +32,7 @@ template <int L>
 #endif
 }
 
-/// Does what host::update does, a vector at a time, for every optimizer, with bits that do not depend on compiler
+/// Does the same as host::update for every optimizer, one vector at a time. The bits do not depend on the compiler's
 /// flags.
 template <int L>
 struct update_rows {
@@ -68,7 +68,7 @@ struct update_rows {
   }
 
  private:
-  /// Computes to = keep to + take x.
+  /// Computes to = keep * to + take * x.
   [[gnu::always_inline]] static inline void blend(floats& to, float keep, float take, floats const& x) {
     floats const none{}, old = to, kept = keep - none, taken = take - none;
     multiply<L>(to, x, taken);

@@ -8,16 +8,16 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// A loss and its derivative at one output.
+/// The loss and its derivative at one output.
 struct value_loss {
   double cost = 0;
   double slope = 0;
 };
 
-/// Returns the loss of an output y with the target `wanted`, as dsl::loss defines each. binary_crossentropy clamps
-/// outputs to 1e-7 ... 1 - 1e-7, as Keras does, so that loss and derivative stay finite. If from_logits, y is a
-/// sigmoid's result and the slope is the derivative with respect to its input, exact for every y; the cost of an output
-/// that a float cannot distinguish from 1 is -log(2^-25).
+/// Returns the loss of an output y with the target `wanted`, as dsl::loss defines it for each kind. binary_crossentropy
+/// clamps outputs to 1e-7 ... 1 - 1e-7, as Keras does, so that loss and derivative stay finite. If from_logits is true,
+/// y is the result of a sigmoid, and the slope is the derivative with respect to the sigmoid's input, which is exact
+/// for every y; the cost of an output that a float cannot distinguish from 1 is -log(2^-25).
 inline value_loss value_loss_at(loss kind, bool from_logits, double y, double wanted) {
   double const d = y - wanted;
   double const distance = d < 0 ? -d : d;
