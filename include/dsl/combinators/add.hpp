@@ -5,7 +5,7 @@
 
 namespace dsl {
 
-/// The sum of several branches on the same input. A residual block is add<identity, ...>.
+/// Adds the outputs of several branches that read the same input. A residual block is add<identity, ...>.
 template <class... Branches>
 struct add {
   using children = types<Branches...>;

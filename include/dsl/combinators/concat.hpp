@@ -7,7 +7,8 @@ namespace dsl {
 
 namespace detail {
 
-/// Lowers each branch on `in`, or on its own equal part of the channels, and concatenates their outputs.
+/// Lowers each branch, and concatenates the outputs of the branches. All branches read `in` or, with `splits`, each
+/// reads its own equal part of the channels.
 template <class... Branches>
 constexpr value lower_branches(builder& b, value in, bool splits) {
   int const count = sizeof...(Branches);
@@ -37,9 +38,9 @@ constexpr value lower_branches(builder& b, value in, bool splits) {
 }
 
 }  // namespace detail
-/// Several branches on the same input, with their channels concatenated. If typenet's own kernel computes the last
-/// value of a branch, as for every batch_norm and pool in training, it writes directly into the result; the output of a
-/// library's convolution, as in inference, is copied.
+/// Concatenates the channels of the outputs of several branches that read the same input. If one of typenet's own
+/// kernels computes the output of a branch, as for every batch_norm and pool in training, it writes directly into the
+/// result. If a library's convolution computes it, as in inference, the output is copied.
 template <class... Branches>
 struct concat {
   using children = types<Branches...>;

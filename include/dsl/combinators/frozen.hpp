@@ -17,7 +17,7 @@ struct frozen_each<types<Layers...>> {
   using type = types<frozen<Layers>...>;
 };
 
-/// Replaces frozen<A, B> in a list of layers by frozen<A>, frozen<B>, so that weights keep their names.
+/// Whether frozen<A, B> in a list of layers stands for frozen<A>, frozen<B>, so that weights keep their names.
 template <class First, class Second, class... Rest>
 inline constexpr bool stands_for_several<frozen<First, Second, Rest...>> = true;
 template <class First, class Second, class... Rest>
@@ -38,10 +38,10 @@ constexpr value lower_frozen(builder& b, value in) {
 
 }  // namespace detail
 
-/// Layers in sequence whose parameters training does not change. The plan has no gradients and no optimizer slots for
-/// them, and no backward pass before the first trainable layer. batch_norm uses its running statistics, which do not
-/// change either; dropout still drops. Weights have the same names as without frozen<...>, so that the weights of a
-/// body trained elsewhere can be loaded:
+/// Layers in sequence whose parameters are not trained. The plan has no gradients and no optimizer slots for these
+/// layers, and no backward pass for layers before the first trainable one. A frozen batch_norm uses its running
+/// statistics, which do not change either; a frozen dropout still zeroes values. Weights have the same names as without
+/// frozen<...>, so that weights that were trained elsewhere can be loaded:
 ///   using model = dsl::network<dsl::image<3, 32, 32>, dsl::frozen<body>, dsl::dense<5>, dsl::softmax>;
 template <class... Layers>
 struct frozen {

@@ -10,7 +10,7 @@ namespace dsl {
 /// The distributions that initialized<...> accepts for the initial values of kernels.
 namespace init {
 
-/// Uniform in +-sqrt(6 / (fan_in + fan_out)) (Glorot & Bengio 2010): the default of all kernels.
+/// Uniform in +-sqrt(6 / (fan_in + fan_out)) (Glorot & Bengio 2010). This is the default for all kernels.
 struct glorot_uniform {
   static constexpr initializer value{distribution::glorot_uniform};
 };
@@ -26,7 +26,7 @@ struct he_uniform {
 struct he_normal {
   static constexpr initializer value{distribution::he_normal};
 };
-/// Normal with this deviation, then truncated at twice the deviation, like Keras's TruncatedNormal.
+/// A normal distribution with this standard deviation, truncated at twice the deviation, like Keras's TruncatedNormal.
 template <number Deviation>
 struct truncated_normal {
   static_assert(static_cast<double>(Deviation) > 0, "truncated_normal: its deviation must be above 0");
@@ -58,8 +58,9 @@ struct initializing {
 
 }  // namespace detail
 
-/// Layers in sequence whose kernels are initialised from the distribution How instead of Glorot's uniform one. If
-/// several are nested, the innermost applies. Biases are initialised with 0. The weights keep their names:
+/// Layers in sequence whose kernels are initialised from the distribution How instead of Glorot's uniform distribution.
+/// If several initialized<...> are nested, the innermost applies. Biases are initialised with 0. The weights keep their
+/// names:
 ///   initialized<init::he_normal, conv2d<64, 3>, relu, conv2d<64, 3>, relu>, initialized<init::zeros, dense<10>>
 template <class How, class... Layers>
 struct initialized : detail::with_setting<detail::initializing<How>, Layers...> {};

@@ -5,9 +5,9 @@
 
 namespace dsl {
 
-/// The elementwise product of two branches on the same input. If one has a single channel, or a single pixel, and the
-/// other more, it is broadcast. multiply<identity, sequential<global_avg_pool2d, ..., sigmoid>> is a
-/// squeeze-and-excitation block (Hu et al. 2018).
+/// Multiplies the outputs of two branches that read the same input, element by element. If one output has a single
+/// channel, or a single pixel, and the other has more, the smaller one is broadcast. multiply<identity,
+/// sequential<global_avg_pool2d, ..., sigmoid>> is a squeeze-and-excitation block (Hu et al. 2018).
 template <class... Branches>
 struct multiply {
   using children = types<Branches...>;

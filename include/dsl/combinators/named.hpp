@@ -32,7 +32,7 @@ constexpr auto numbered_label() {
 
 }  // namespace detail
 
-/// A name with a number: numbered_label<"denselayer", 12> is "denselayer12".
+/// A label with a number at its end: numbered_label<"denselayer", 12> is "denselayer12".
 template <label Prefix, int Number>
   requires(Number >= 0)
 inline constexpr auto numbered_label = detail::numbered_label<Prefix, Number>();
@@ -47,10 +47,11 @@ struct numbered : sequential<Layers...> {
 };
 
 /// Layers in sequence under a name: the weights of named<"conv1", conv2d<64, 7>> are conv1.weight and conv1.bias in a
-/// PyTorch file. Names nest: an inner name follows the outer one and a dot. The positions of layers between two names
-/// are not part of a weight's name, except within numbered<...>; several layers under one name are numbered. A layer
-/// with a name and a number has only the name: named<"a", named<"b", L>, relu> is a.b. After a name that ends with _
-/// there is no dot: named<"in_proj_", pointwise_dense<96>> has the weights in_proj_weight and in_proj_bias.
+/// PyTorch file. Names can be nested: an inner name follows the outer name and a dot. Positions of layers between two
+/// names are not part of a weight's name, except within numbered<...>. If there are several layers under one name, they
+/// are numbered, but a layer that has a name of its own is not: in named<"a", named<"b", L>, relu>, L is a.b. After a
+/// name that ends with _ there is no dot: named<"in_proj_", pointwise_dense<96>> has the weights in_proj_weight and
+/// in_proj_bias.
 template <label Name, class... Layers>
 struct named {
   using children = typename sequential<Layers...>::children;

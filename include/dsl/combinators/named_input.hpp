@@ -6,8 +6,8 @@
 
 namespace dsl {
 
-/// A further input of each sample, besides the network's first one, by its name in the data set. It begins a branch,
-/// which then does not read the input of the other branches:
+/// A further input of each sample, in addition to the network's first input. Its name is the one in the data set.
+/// named_input begins a branch; this branch then does not read the same input as the other branches:
 ///   concat<sequential<conv_module<32, 3, 3>, global_avg_pool2d>,
 ///          sequential<named_input<"weather", features<5>>, dense<16>, relu>>
 template <label Name, class Input>

@@ -5,8 +5,8 @@
 
 namespace dsl {
 
-/// A further output of the network, besides its result: a head that is trained with the rest. The next layer reads the
-/// input of the head, not its output:
+/// A further output of the network, in addition to its result. The layers that compute it are trained together with the
+/// rest. The next layer reads the input of these layers, not their output:
 ///   network<image<3, 32, 32>, body, named_output<"aux", global_avg_pool2d, dense<10>, softmax>, rest, dense<10>,
 ///           softmax>
 /// All outputs are compared with the sample's target; training minimises the weighted sum of their losses (see

@@ -6,7 +6,7 @@
 
 namespace dsl {
 
-/// Computes x + Layers(x); the layers must keep the shape (He et al. 2016).
+/// Computes x + Layers(x). The layers must not change the shape (He et al. 2016).
 template <class... Layers>
 struct residual : add<identity, sequential<Layers...>> {};
 // residual<conv2d<64, 3>, batch_norm<>> on 64x8x8 -> 64x8x8

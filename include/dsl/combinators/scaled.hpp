@@ -6,17 +6,17 @@
 
 namespace dsl {
 
-/// The factors that scaled<...> accepts; each multiplies one setting of the optimizer.
+/// The factors that scaled<...> accepts. Each of them multiplies one setting of the optimizer.
 namespace factor {
 
-/// Multiplies the learning rate of the layers; must be at least 0.
+/// Multiplies the learning rate of the layers. The factor must be at least 0.
 template <number Factor>
 struct learning_rate {
   static_assert(static_cast<double>(Factor) >= 0 && static_cast<double>(Factor) < 1e30,
                 "learning_rate: a factor must be a number of at least 0; to train nothing, use frozen<...>");
   static constexpr update_factors value{.learning_rate = static_cast<double>(Factor)};
 };
-/// Multiplies the weight decay of the layers; 0.0 means none.
+/// Multiplies the weight decay of the layers. With 0.0 they have no weight decay.
 template <number Factor>
 struct weight_decay {
   static_assert(static_cast<double>(Factor) >= 0 && static_cast<double>(Factor) < 1e30,
@@ -40,8 +40,8 @@ struct scaling {
 
 }  // namespace detail
 
-/// Layers in sequence whose learning rate or weight decay is the optimizer's, after schedules, times a constant. Nested
-/// factors are multiplied. The weights keep their names:
+/// Layers in sequence whose learning rate or weight decay is multiplied by a constant, after schedules have been
+/// applied. If several scaled<...> are nested, their factors are multiplied. The weights keep their names:
 ///   scaled<factor::learning_rate<0.1>, body>, scaled<factor::weight_decay<0.0>, dense<10>>
 template <class How, class... Layers>
 struct scaled : detail::with_setting<detail::scaling<How>, Layers...> {};

@@ -21,7 +21,7 @@ struct joined<types<Layers...>> {
 template <class... First, class... Second, class... Rest>
 struct joined<types<First...>, types<Second...>, Rest...> : joined<types<First..., Second...>, Rest...> {};
 
-/// The layers that a layer stands for in a list: repeat<2, A, B> stands for A, B, A, B, and most layers stand for
+/// The layers that one entry of a list stands for. repeat<2, A, B> stands for A, B, A, B; most layers stand for
 /// themselves.
 template <class Layer>
 struct spread {
@@ -69,7 +69,7 @@ constexpr value lower_in_turn(builder& b, value in, types<Layers...>) {
 
 }  // namespace detail
 
-/// Layers in sequence.
+/// Runs layers one after the other.
 template <class... Layers>
 struct sequential {
   using children = typename detail::flattened<Layers...>::type;
@@ -77,7 +77,8 @@ struct sequential {
   static constexpr value lower(builder& b, value in) { return detail::lower_in_turn(b, in, children{}); }
 };
 
-/// Layers in sequence, Count times: sequential<A, repeat<2, B, C>> is sequential<A, B, C, B, C>.
+/// Runs a sequence of layers Count times, each time with weights of its own: sequential<A, repeat<2, B, C>> is
+/// sequential<A, B, C, B, C>.
 template <int Count, class... Layers>
 struct repeat {
   using children = typename detail::spread<repeat>::type;

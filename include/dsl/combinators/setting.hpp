@@ -7,7 +7,7 @@
 /// layers.
 namespace dsl::detail {
 
-/// Whether Word<How, A, B> in a list is Word<How, A>, Word<How, B>, so that weights keep their names.
+/// Whether Word<How, A, B> in a list of layers stands for Word<How, A>, Word<How, B>, so that weights keep their names.
 template <template <class, class...> class Word>
 inline constexpr bool is_of_each_layer = false;
 
@@ -47,8 +47,8 @@ constexpr value lower_with(builder& b, value in) {
   }
 }
 
-/// Layers in sequence, lowered between Setting::enter(builder), which returns the previous setting, and Setting::leave,
-/// which restores it.
+/// Layers in sequence that are lowered with another setting. Setting::enter(builder) changes the setting and returns
+/// the previous one, and Setting::leave restores that.
 template <class Setting, class... Layers>
 struct with_setting {
   using children = typename sequential<Layers...>::children;

@@ -19,11 +19,11 @@ struct activation {
 
 /// Computes max(x, 0).
 struct relu : detail::activation<function::relu> {};
-/// Computes x for x > 0, otherwise Alpha x; leaky_relu<> has Keras's default, 0.3.
+/// Computes x if x > 0, otherwise Alpha x. leaky_relu<> uses Keras's default for Alpha, 0.3.
 template <number... Alpha>
   requires(sizeof...(Alpha) <= 1)
 struct leaky_relu : detail::activation<function::leaky_relu, detail::number_at<Alpha...>(0, 0.3)> {};
-/// Computes x for x > 0, otherwise Alpha (e^x - 1); elu<> has Keras's default, 1.
+/// Computes x if x > 0, otherwise Alpha (e^x - 1). elu<> uses Keras's default for Alpha, 1.
 template <number... Alpha>
   requires(sizeof...(Alpha) <= 1)
 struct elu : detail::activation<function::elu, detail::number_at<Alpha...>(0, 1)> {};
@@ -42,7 +42,7 @@ struct hard_swish : detail::activation<function::hard_swish> {};
 /// Computes x Phi(x), where Phi is the cumulative normal distribution (Hendrycks & Gimpel 2016), like PyTorch's
 /// nn.GELU.
 struct gelu : detail::activation<function::gelu> {};
-/// Computes x sigmoid(1.5958 (x + 0.044715 x^3)), an approximation of gelu: PyTorch's nn.GELU("tanh").
+/// Computes x sigmoid(1.5958 (x + 0.044715 x^3)), which approximates gelu. It is PyTorch's nn.GELU("tanh").
 struct gelu_tanh : detail::activation<function::gelu_tanh> {};
 /// Computes x tanh(log(1 + e^x)) (Misra 2019).
 struct mish : detail::activation<function::mish> {};

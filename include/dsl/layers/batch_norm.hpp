@@ -9,8 +9,8 @@
 namespace dsl {
 
 /// Batch normalisation over batch, height and width (Ioffe & Szegedy 2015): batch_norm<Momentum = 0.99, Epsilon =
-/// 1e-3>, with Keras's defaults. Momentum is the share of the running statistics that each step keeps; running
-/// variances are computed from the biased batch variance.
+/// 1e-3>, with Keras's defaults. Each step multiplies the running statistics by Momentum and adds the batch's
+/// statistics times 1 - Momentum. Running variances are computed from the biased variance of the batch.
 template <number... MomentumAndEpsilon>
   requires(sizeof...(MomentumAndEpsilon) <= 2)
 struct batch_norm {

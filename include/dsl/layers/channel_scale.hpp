@@ -6,7 +6,7 @@
 namespace dsl {
 
 /// Multiplies each channel by a learnt number, without a bias (LayerScale; Touvron et al. 2021). The numbers are
-/// initialised with 1. Their name in PyTorch's files is the name that named<> gives to this layer.
+/// initialised with 1. In PyTorch's files, they have the name that named<> gives to this layer.
 struct channel_scale {
   static constexpr value lower(builder& b, value in) {
     b.parameter({.role = role::gamma, .dims = {in.shape.channels, 1, 1, 1}});

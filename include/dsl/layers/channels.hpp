@@ -17,8 +17,9 @@ struct channel_slice {
 };
 // channel_slice<0, 16> on 64x8x8 -> 16x8x8
 
-/// Reorders the channels: the first one of each of Groups equal parts, then the second one of each, and so on, so that
-/// grouped convolutions see channels of all previous groups (Zhang et al. 2018; PyTorch's nn.ChannelShuffle).
+/// Divides the channels into Groups equal parts and reorders them: first the first channel of each part, then the
+/// second channel of each part, and so on. A grouped convolution after it then sees channels from all groups of the
+/// convolution before it (Zhang et al. 2018; PyTorch's nn.ChannelShuffle).
 template <int Groups>
 struct channel_shuffle {
   static constexpr value lower(builder& b, value in) {

@@ -18,20 +18,20 @@ struct dilation {
 };
 }  // namespace option
 
-/// The number of groups: conv2d<64, kernel<3>, groups<32>>, see conv2d.
+/// The number of groups, as in conv2d<64, kernel<3>, groups<32>>; see conv2d.
 template <int Count>
 inline constexpr option::groups groups{Count};
 /// Whether a conv2d has a bias: conv2d<64, 3, bias<false>>.
 template <bool IsAdded>
 inline constexpr option::bias bias{IsAdded};
-/// The distance in pixels between neighbouring elements of the kernel: conv2d<64, 3, dilation<2>> reads every second
-/// pixel of 5x5. dilation<2, 1> dilates only the rows.
+/// The distance in pixels between the elements of the kernel: conv2d<64, 3, dilation<2>> reads every second row and
+/// column of 5x5 pixels. dilation<2, 1> dilates only the rows.
 template <int Rows, int Columns = Rows>
 inline constexpr option::dilation dilation{Rows, Columns};
 
 namespace detail {
 
-/// Height, width, stride, padding and groups, as numbers or by name.
+/// The arguments of conv2d after Filters: height, width, stride, padding and groups, as numbers or by name.
 struct conv2d_arguments : window_arguments {
   enum : unsigned { groups_bit = first_free_bit, bias_bit = 2 * first_free_bit, dilation_bit = 4 * first_free_bit };
   int groups = 1;
@@ -75,15 +75,15 @@ struct conv2d_arguments : window_arguments {
   }
 };
 
-/// Requires that the dilation of rows and columns is positive.
+/// Requires that the dilation along rows and along columns is positive.
 constexpr void require_dilation(builder& b, value const& in, option::dilation const& d) {
   b.require(d.rows > 0 && d.columns > 0,
             {.broken = rule::dilation_is_positive, .first = in.shape, .found = d.rows > 0 ? d.columns : d.rows});
 }
 
-/// Whether a kernel with padding::same is plausible. A square, or a line, may exceed its input as long as each of its
-/// elements meets a pixel; up to 3x3 any input will do, as at the end of deep networks. Other kernels must fit into the
-/// input: conv2d<3, 64, 3> probably should be conv2d<64, 3, 3>.
+/// Whether the size of a kernel with padding::same is plausible along one side. A square kernel, or one that is a line,
+/// may be larger than its input if each of its elements can be on a pixel. Up to 3x3, it may have any input, as at the
+/// end of deep networks. Other kernels must fit into the input: conv2d<3, 64, 3> probably should be conv2d<64, 3, 3>.
 constexpr bool meets(int kernel, int input) { return kernel <= 3 || kernel < 2LL * input; }
 constexpr bool meets(int height, int width, shape const& in) {
   bool const usual = height == width || height == 1 || width == 1 || (height <= 3 && width <= 3);
@@ -127,12 +127,12 @@ constexpr value lower_conv2d(builder& b, value in, int filters, conv2d_arguments
 }  // namespace detail
 
 /// Cross-correlation with Filters kernels over all input channels, plus a bias. The numbers after Filters are the
-/// kernel's height and width (equal if only one is given) and the stride, followed by padding and groups:
-/// conv2d<64, 3>, conv2d<64, 3, 3, 2, padding::valid>. Instead, or after the first numbers, options can be named:
-/// kernel<H, W>, stride<S> or stride<H, W>, pad<...> or padding, dilation<D> or dilation<H, W>, groups<G>, bias<false>.
-/// Groups split channels and filters into as many equal parts, and each filter sees only its own part; with as many
-/// groups as channels it is a depthwise convolution.
-/// Kernels are initialised from Glorot's uniform distribution, biases with 0.
+/// kernel's height and width (equal if only one is given) and the stride, followed by padding and groups: conv2d<64,
+/// 3>, conv2d<64, 3, 3, 2, padding::valid>. Instead, or after the first numbers, options can be named: kernel<H, W>,
+/// stride<S> or stride<H, W>, pad<...> or padding, dilation<D> or dilation<H, W>, groups<G>, bias<false>. groups<G>
+/// splits channels and filters into G equal parts, and each filter reads only the channels of its own part; with as
+/// many groups as channels, this is a depthwise convolution. Kernels are initialised from Glorot's uniform
+/// distribution, biases with 0.
 template <int Filters, auto... Options>
 struct conv2d {
   static constexpr value lower(builder& b, value in) {

@@ -44,7 +44,7 @@ constexpr value lower_conv2d_transpose(builder& b, value in, int filters, conv2d
 
 /// Transposed convolution: multiplies each input pixel by Filters kernels, places the products Stride pixels apart,
 /// adds them where they overlap, and adds a bias. The output has (size - 1) Stride + kernel - padding rows. The numbers
-/// after Filters are the kernel's height and width and the stride; by name there are kernel<H, W>, stride<H, W>,
+/// after Filters are the kernel's height and width and the stride. The named options are kernel<H, W>, stride<H, W>,
 /// pad<...>, dilation<H, W>, groups<G> and bias<false>. pad<...> removes rows and columns, like PyTorch's padding;
 /// pad<1, 1, 0, 0> is its padding=1 with output_padding=1.
 template <int Filters, auto... Options>

@@ -7,7 +7,7 @@
 namespace dsl {
 namespace detail {
 
-/// Returns the facts that an operation states, or the defaults, which hold for any operation.
+/// Returns the facts that a custom operation declares, or the defaults, which are valid for any operation.
 template <class Op>
 constexpr operations::row facts_of_own() {
   if constexpr (requires { Op::facts; })
@@ -53,9 +53,9 @@ struct elementwise_op {
 ///   static constexpr dsl::shape output(dsl::shape input);
 ///   template <class T> static void forward(dsl::custom_call<T> const&);   // writes y from x
 ///   template <class T> static void backward(dsl::custom_call<T> const&);  // writes or adds to dx from x, y and dy
-/// It may state its facts, so that the plan keeps less: `static constexpr dsl::operations::row facts`, starting from
-/// dsl::operations::custom. A tensor that the facts do not list as read is not passed to it. Custom operations run on
-/// the CPU executors.
+/// Op may also declare its facts, so that the plan stores fewer tensors: `static constexpr dsl::operations::row facts`,
+/// starting from dsl::operations::custom. The functions do not receive a tensor that the facts do not list as read.
+/// Custom operations run on the CPU executors.
 template <class Op>
 struct custom {
   static constexpr value lower(builder& b, value in) {
@@ -63,7 +63,7 @@ struct custom {
   }
 };
 
-/// A custom activation: F has name, value(x) and derivative(x).
+/// A custom activation. F has a name, a function value(x) and its derivative(x).
 template <class F>
 struct elementwise {
   static constexpr value lower(builder& b, value in) {

@@ -18,8 +18,9 @@ constexpr value lower_dense(builder& b, value in, int units, int others = 0) {
 
 }  // namespace detail
 
-/// A fully connected layer: every output is a weighted sum of all inputs plus a bias. Its input must be flat. Others
-/// are taken only to be refused with a sentence: Keras's Dense has its activation there.
+/// A fully connected layer: every output is a weighted sum of all inputs plus a bias. Its input must be flat. The
+/// template accepts further arguments only to report them with a readable error, because Keras's Dense has its
+/// activation there.
 template <int Units, class... Others>
 struct dense {
   static constexpr value lower(builder& b, value in) {
@@ -28,9 +29,9 @@ struct dense {
 };
 // dense<10> on 336 -> 10
 
-/// A dense layer over the channels of each pixel, with the same weights for all pixels, as a sequence of tokens needs:
-/// nn.Linear and Keras's Dense on the last axis, with kernels (out, in). It is computed as a convolution with a 1x1
-/// window. Kernels are initialised as those of dense.
+/// A dense layer over the channels of each pixel, with the same weights for all pixels, for example for a sequence of
+/// tokens. It equals nn.Linear and Keras's Dense on the last axis; kernels are (out, in). It is computed as a
+/// convolution with a 1x1 window. Kernels are initialised like those of dense.
 template <int Units>
 struct pointwise_dense {
   static constexpr value lower(builder& b, value in) {

@@ -6,9 +6,9 @@
 
 namespace dsl {
 
-/// Dropout: in training it zeroes values with probability Rate and divides the others by 1 - Rate; in inference it does
-/// nothing. The random numbers depend only on (seed, step, sample, layer), so every executor and tower draws the same
-/// ones, and the backward pass draws them again instead of storing a mask.
+/// Dropout. In training, it zeroes each value with probability Rate and divides the other values by 1 - Rate; in
+/// inference, it does nothing. The random numbers depend only on (seed, step, sample, layer), so every executor and
+/// tower draws the same numbers, and the backward pass draws them again instead of reading a stored mask.
 template <number Rate>
 struct dropout {
   static constexpr value lower(builder& b, value in) {
@@ -18,9 +18,9 @@ struct dropout {
   }
 };
 
-/// Stochastic depth (Huang et al. 2016): in training it sets each sample to zero with probability Rate and divides the
-/// others by 1 - Rate; in inference it does nothing. As the last layer of a residual block, it skips the block for
-/// those samples. The random numbers are drawn as for dropout.
+/// Stochastic depth (Huang et al. 2016). In training, it sets each sample to zero with probability Rate and divides the
+/// other samples by 1 - Rate; in inference, it does nothing. If it is the last layer of a residual block, samples that
+/// are set to zero skip the block. The random numbers are drawn as for dropout.
 template <number Rate>
 struct stochastic_depth {
   static constexpr value lower(builder& b, value in) {

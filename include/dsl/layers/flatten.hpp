@@ -5,7 +5,7 @@
 
 namespace dsl {
 
-/// Flattens channels, height and width, in that order, into one row of numbers.
+/// Flattens each sample: its numbers, in the order channel, row, column, become one flat vector.
 struct flatten {
   static constexpr value lower(builder& b, value in) {
     long long const all = in.shape.size();
@@ -14,7 +14,7 @@ struct flatten {
 };
 // flatten on 64x8x8 -> 4096
 
-/// Returns its input; the shortcut of a residual block: add<identity, ...>.
+/// Returns its input unchanged. It is the shortcut of a residual block: add<identity, ...>.
 struct identity {
   static constexpr value lower(builder&, value in) { return in; }
 };

@@ -9,8 +9,8 @@
 namespace dsl {
 
 /// Group normalisation (Wu & He 2018), group_norm<Groups, Epsilon = 1e-5>: normalises each of Groups equal parts of a
-/// sample's channels over all pixels, as in PyTorch; Keras's epsilon is 1e-3. With one group it normalises the whole
-/// sample; with as many groups as channels, each channel (instance normalisation).
+/// sample's channels over all pixels, as in PyTorch; Keras's epsilon is 1e-3. With one group, it normalises the whole
+/// sample at once; with as many groups as channels, it normalises each channel separately (instance normalisation).
 template <int Groups, number... Epsilon>
   requires(sizeof...(Epsilon) <= 1)
 struct group_norm {

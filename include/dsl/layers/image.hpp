@@ -5,7 +5,7 @@
 
 namespace dsl {
 
-/// Satisfied by the input of a network: it has a shape, and a lower() without a value.
+/// Satisfied by the input of a network: a type with a shape and with a function lower() that takes no value.
 template <class T>
 concept network_input = requires(value (*lower)(builder&)) {
   lower = &T::lower;
@@ -14,15 +14,15 @@ concept network_input = requires(value (*lower)(builder&)) {
 
 namespace detail {
 
-/// Whether the last number of an image may be Keras's channels: 3, 4, or 1 of an image that is too large for a signal
-/// of as many channels.
+/// Whether the last number of an image may be the number of channels, as in Keras's order: it is 3, 4, or 1, and 1 only
+/// if the image is too large to be a one-dimensional signal with as many channels.
 constexpr bool looks_like_channels(int width, int height) {
   return width == 3 || width == 4 || (width == 1 && height >= 16);
 }
 
 }  // namespace detail
 
-/// The input of a network: images of Channels x Height x Width. The batch is not part of the type.
+/// The input of a network: images of Channels x Height x Width. The batch size is not part of the type.
 template <int Channels, int Height, int Width>
 struct image {
   static constexpr shape value_shape{Channels, Height, Width};
@@ -36,8 +36,8 @@ struct image {
 };
 // image<3, 32, 32> -> 3x32x32
 
-/// The input of a network that looks like a mistake but is intended: network<intended<image<28, 28, 1>>, ...>. It turns
-/// off the rules channels_come_first, kernel_meets_its_input, convolutions_see_images, epsilon_is_small,
+/// Marks the input of a network that looks like a mistake but is intended: network<intended<image<28, 28, 1>>, ...>. It
+/// turns off the rules channels_come_first, kernel_meets_its_input, convolutions_see_images, epsilon_is_small,
 /// softmax_has_classes and softmax_takes_logits.
 template <class Input>
 struct intended : Input {
@@ -47,12 +47,12 @@ struct intended : Input {
   }
 };
 
-/// A flat input of Features numbers.
+/// An input of Features numbers, without height and width.
 template <int Features>
 struct features : image<Features, 1, 1> {};
 
-/// An input of Length tokens, each the number that it has in a vocabulary, for embedding<...>: one row of whole
-/// numbers.
+/// An input of Length tokens for embedding<...>. Each token is given by its number in a vocabulary, so the input is one
+/// row of integers.
 template <int Length>
 struct token_numbers : image<1, 1, Length> {};
 // token_numbers<64> -> 1x1x64

@@ -10,8 +10,8 @@ namespace dsl {
 
 /// Local response normalisation (Krizhevsky et al. 2012): divides each number by (K + Alpha / Size * the sum of the
 /// squares of Size neighbouring channels) ^ Beta. The numbers after Size are Alpha, Beta and K, by default 1e-4, 0.75
-/// and 1, as in PyTorch's nn.LocalResponseNorm. AlexNet's alpha of 1e-4 is not divided by its size of 5, so here it is
-/// local_response_norm<5, 5e-4, 0.75, 2>.
+/// and 1, as in PyTorch's nn.LocalResponseNorm. AlexNet does not divide its alpha of 1e-4 by its size of 5, so its
+/// layer is local_response_norm<5, 5e-4, 0.75, 2> here.
 template <int Size, number... Options>
   requires(sizeof...(Options) <= 3)
 struct local_response_norm {

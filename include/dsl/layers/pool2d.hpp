@@ -15,13 +15,13 @@ struct count_padding {
 
 /// Lets the last window of a pool begin inside the image and end beyond its padding, like PyTorch's ceil_mode.
 inline constexpr option::ceil_mode ceil_mode{};
-/// Whether an avg_pool2d counts padding: with count_padding<false> it averages only over pixels of the image.
+/// Whether an avg_pool2d counts padding. With count_padding<false>, it averages only over pixels of the image.
 template <bool Counts>
 inline constexpr option::count_padding count_padding{Counts};
 
 namespace detail {
 
-/// Size and stride, as numbers or by name.
+/// The arguments of a pool: its size and its stride, as numbers or by name.
 struct pool2d_arguments : window_arguments {
   enum : unsigned { ceil_bit = first_free_bit, count_bit = 2 * first_free_bit };
   bool rounds_up = false;
@@ -45,12 +45,13 @@ struct avg_pool2d_arguments : pool2d_arguments {
     counts_padding = c.counts;
     return once(count_bit);
   }
-  /// Pixels beyond the padding could be counted or not, and libraries differ, so ceil_mode needs count_padding<false>.
+  /// Accepts ceil_mode only after count_padding<false>. Pixels beyond the padding could be counted or not, and
+  /// libraries differ in this.
   constexpr bool take(option::ceil_mode) { return !counts_padding && (rounds_up = once(ceil_bit)); }
 };
 
-/// Returns the extent of a pool. With rounds_up, for ceil_mode, there is one more window if it begins inside the image
-/// or in the padding before it.
+/// Returns the number of a pool's output rows or columns, and its padding. With rounds_up, which stands for ceil_mode,
+/// there is one more window if that window begins inside the image or in the padding before it.
 constexpr extent pool_extent(int input, int size, int stride, int before, int behind, bool rounds_up) {
   extent e = extent_of(input, size, stride, before, behind);
   if (rounds_up && stride > 0 && e.padded >= size) {
@@ -82,9 +83,9 @@ constexpr value lower_pool2d(builder& b, value in, op kind, pool2d_arguments o) 
 
 }  // namespace detail
 
-/// The largest value of each window. Padding never is the maximum, and the first of equal values gets the gradient. The
-/// numbers are the window's size and the stride, which defaults to the size: max_pool2d<3, 2>. Named options are
-/// kernel<H, W>, stride<S> or stride<H, W>, pad<...> and ceil_mode.
+/// Computes the largest value of each window. Padding is never the maximum. If several values are the largest, the
+/// first of them gets the gradient. The numbers are the window's size and the stride, as in max_pool2d<3, 2>; without a
+/// stride, the stride is the size. Named options are kernel<H, W>, stride<S> or stride<H, W>, pad<...> and ceil_mode.
 template <auto... Options>
 struct max_pool2d {
   static constexpr value lower(builder& b, value in) {
@@ -93,8 +94,8 @@ struct max_pool2d {
 };
 // max_pool2d<3, 2> on 80x32x32 -> 80x15x15;  max_pool2d<3, 2, pad<1>> on 64x112x112 -> 64x56x56
 
-/// The mean of each window. It has the options of max_pool2d, and count_padding<false>; by default zeros of the padding
-/// count, as in PyTorch. ceil_mode must come after count_padding<false>.
+/// Computes the mean of each window. It has the options of max_pool2d, and count_padding<false>. Without
+/// count_padding<false>, the zeros of the padding count, as in PyTorch. ceil_mode must come after count_padding<false>.
 template <auto... Options>
 struct avg_pool2d {
   static constexpr value lower(builder& b, value in) {
@@ -104,7 +105,7 @@ struct avg_pool2d {
 };
 // avg_pool2d<7> on 336x7x7 -> 336x1x1
 
-/// The mean of each channel.
+/// Computes the mean of each channel over all pixels.
 struct global_avg_pool2d {
   static constexpr value lower(builder& b, value in) {
     detail::pool2d_arguments all;

@@ -5,8 +5,8 @@
 
 namespace dsl {
 
-/// Softmax, e^x divided by the sum of all e^x: the probabilities of a classifier. As the last layer it is fused with
-/// the cross-entropy loss, whose gradient with respect to the logits is probability minus target.
+/// Softmax, e^x divided by the sum of all e^x: the probabilities of a classifier. If it is the last layer, it is fused
+/// with the cross-entropy loss, whose gradient with respect to the logits is the probability minus the target.
 struct softmax {
   static constexpr value lower(builder& b, value in) {
     b.require(in.shape.is_flat(), {.broken = rule::softmax_takes_a_flat_input, .first = in.shape});

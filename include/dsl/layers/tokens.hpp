@@ -10,7 +10,7 @@ namespace dsl {
 
 namespace detail {
 
-/// Declares a kernel of learnt constants, (1, tokens, channels) as in PyTorch, with its own initializer.
+/// Declares a kernel of learnt constants, which is (1, tokens, channels) as in PyTorch and has its own initializer.
 constexpr void learnt_constants(builder& b, long long tokens, int channels, initializer const& how) {
   initializer const outside = b.initialize_with(how);
   int const count = tokens > 0x7fffffffLL ? 0x7fffffff : static_cast<int>(tokens);
@@ -21,9 +21,9 @@ constexpr void learnt_constants(builder& b, long long tokens, int channels, init
 
 }  // namespace detail
 
-/// The Features numbers that are learnt for each of Vocabulary tokens, the weights of an nn.Embedding: its input is the
-/// tokens' numbers, 0 to Vocabulary - 1. It must read an input of the network directly. They start as those of
-/// position_embedding.
+/// Replaces each token by Features numbers that are learnt for it. Its input has the numbers of the tokens, 0 to
+/// Vocabulary - 1, and must be an input of the network. The learnt numbers are the weights of an nn.Embedding, and are
+/// initialised like those of position_embedding.
 template <int Vocabulary, int Features>
 struct embedding {
   static constexpr value lower(builder& b, value in) {
@@ -41,9 +41,9 @@ struct embedding {
 };
 // embedding<96, 128> on 1x1x64 -> 128x1x64, with 96 * 128 numbers
 
-/// Prepends a learnt token to the pixels of the input, which become one row: the class token of vision transformers
-/// (Dosovitskiy et al. 2021). It is initialised with 0. In PyTorch's files the token has the name that named<> gives to
-/// this layer.
+/// Puts a learnt token, the class token of vision transformers (Dosovitskiy et al. 2021), before the pixels of the
+/// input. Together they become one row of tokens. The token is initialised with 0. In PyTorch's files, it has the name
+/// that named<> gives to this layer.
 struct class_token {
   static constexpr value lower(builder& b, value in) {
     detail::learnt_constants(b, 1, in.shape.channels, {distribution::constant, 0});
@@ -55,7 +55,7 @@ struct class_token {
 // class_token on 768x14x14 -> 768x1x197, with 768 numbers
 
 /// Adds a learnt number to each channel of each pixel. The numbers are initialised from a normal distribution with
-/// deviation 0.02, truncated at 0.04. Their name in PyTorch's files is that of this layer, as with class_token.
+/// standard deviation 0.02, truncated at 0.04. In PyTorch's files, they have the name that named<> gives to this layer.
 struct position_embedding {
   static constexpr value lower(builder& b, value in) {
     detail::learnt_constants(b, in.shape.area(), in.shape.channels, {distribution::truncated_normal, 0.02});
@@ -64,7 +64,8 @@ struct position_embedding {
 };
 // position_embedding on 768x1x197 -> 768x1x197, with 768 * 197 numbers
 
-/// Selects Count pixels of the input in row order, starting with pixel First, as one row of tokens.
+/// Selects Count consecutive pixels of the input, in row order and starting with pixel First. The result is one row of
+/// tokens.
 template <int First, int Count = 1>
 struct token_slice {
   static constexpr value lower(builder& b, value in) {

@@ -6,8 +6,8 @@
 
 namespace dsl {
 
-/// Enlarges height and width by Factor: repeats each pixel or, with interpolation::bilinear, interpolates between the
-/// four nearest ones, as PyTorch's nn.Upsample (align_corners=False) and Keras's UpSampling2D do.
+/// Enlarges height and width by Factor. Each pixel is repeated or, with interpolation::bilinear, the four nearest
+/// pixels are interpolated, as PyTorch's nn.Upsample (align_corners=False) and Keras's UpSampling2D do.
 template <int Factor, interpolation Between = interpolation::nearest>
 struct upsample2d {
   static constexpr value lower(builder& b, value in) {

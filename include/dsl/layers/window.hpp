@@ -5,11 +5,11 @@
 
 namespace dsl {
 
-/// `same` pads with zeros as TensorFlow does: the output has ceil(input / stride) rows, and if the padding is odd, the
-/// extra row is at the end. `valid` does not pad.
+/// The padding of a convolution. `same` pads with zeros as TensorFlow does: the output has ceil(input / stride) rows,
+/// and if the padding is odd, the extra row is at the end. `valid` does not pad.
 enum class padding : unsigned char { same, valid };
 
-/// The named options of convolutions and pools, as errors print them.
+/// The named options of convolutions and pools, under the names that compiler errors print.
 namespace option {
 
 /// The options kernel<H, W>, stride<N> and pad<T, L, B, R>.
@@ -26,28 +26,28 @@ struct pad {
 }  // namespace option
 
 /// Named options: conv2d<64, kernel<7>, stride<2>, pad<3>> is a 7x7 convolution with stride 2 and 3 rows and columns of
-/// zeros on each side. They come after the numbers, in any order, each at most once.
+/// zeros on each side. Named options come after the numbers, in any order, and each at most once.
 template <int Height, int Width = Height>
 inline constexpr option::kernel kernel{Height, Width};
-/// The stride along rows and columns: stride<2>, or stride<2, 1>, which halves only the rows.
+/// The stride along rows and along columns. stride<2, 1> halves only the number of rows.
 template <int Rows, int Columns = Rows>
 inline constexpr option::stride stride{Rows, Columns};
-/// Padding: pad<1> is one on each side, as in PyTorch; pad<1, 2> is one above and below, two left and right;
-/// pad<0, 0, 1, 1> is one below and one on the right.
+/// The padding. pad<1> adds one row or column on each side, as in PyTorch; pad<1, 2> adds one row above and one below,
+/// and two columns left and two right; pad<0, 0, 1, 1> adds one row below and one column on the right.
 template <int Top, int Left = Top, int Bottom = Top, int Right = Left>
 inline constexpr option::pad pad{Top, Left, Bottom, Right};
 
 namespace detail {
 
-/// Returns n, or the largest int: a number that does not fit an int breaks another rule.
+/// Returns n, or the largest int if n does not fit an int, since such a number breaks another rule anyway.
 constexpr int narrow(long long n) { return n > 0x7fffffffLL ? 0x7fffffff : static_cast<int>(n); }
 
-/// Satisfied by template arguments of any integer type.
+/// Satisfied by values of any integer type, as template arguments.
 template <class T>
 concept whole_number = requires(T n) { n % n; };
 
-/// The arguments that describe a layer's window, read one after the other. take() returns false for an argument that
-/// the layer does not have, has already, or accepts only before named options.
+/// Collects the arguments that describe a layer's window, one after the other. take() returns false for an argument
+/// that the layer does not have, that has been given before, or that is allowed only before named options.
 struct window_arguments {
   int height = 0;
   int width = 0;
@@ -74,19 +74,20 @@ struct window_arguments {
     zeros = p, has_zeros = true;
     return once(pad_bit);
   }
-  /// Returns a window of these rows and columns, which begin with the zeros `top` and `left`.
+  /// Returns the window that these arguments describe. Its first row and column begin in the padding, which has `top`
+  /// and `left` zeros.
   constexpr window window_at(int top, int left) const {
     return {height, width, stride, top, left, column_stride == stride ? 0 : column_stride};
   }
 
  protected:
-  /// Records a named option; false if it has been given before.
+  /// Records that a named option has been given. Returns false if it was given before.
   constexpr bool once(unsigned bit) {
     bool const first = (given & bit) == 0;
     given |= bit | by_name;
     return first;
   }
-  /// Records a number, which stands for that option.
+  /// Records a number that stands for the option with this bit.
   constexpr bool number(unsigned bit, int& to, long long n) {
     bool const fits = (given & by_name) == 0 && n == static_cast<int>(n);
     given |= bit;
@@ -94,7 +95,7 @@ struct window_arguments {
     to = static_cast<int>(n);
     return fits;
   }
-  /// Records a number for the stride of rows and columns.
+  /// Records a number as the stride of both rows and columns.
   constexpr bool stride_number(long long n) {
     bool const fits = number(stride_bit, stride, n);
     column_stride = stride;
@@ -110,7 +111,7 @@ constexpr Arguments read_arguments() {
   return all;
 }
 
-/// The number of output rows or columns, and the padding of the input.
+/// The number of output rows or columns, and the padding on that side of the input.
 struct extent {
   int size;    // of the output
   int before;  // zeros before the input
@@ -135,13 +136,13 @@ constexpr extent extent_of(int input, int kernel, int stride, int before, int be
   return {narrow((padded - kernel) / stride + 1), before, narrow(padded)};
 }
 
-/// Requires that the strides of rows and columns are positive.
+/// Requires that the strides along rows and along columns are positive.
 constexpr void require_strides(builder& b, value const& in, int rows, int columns) {
   b.require(rows > 0 && columns > 0,
             {.broken = rule::stride_is_positive, .first = in.shape, .found = rows > 0 ? columns : rows});
 }
 
-/// Requires that the padding on each side is less than the window.
+/// Requires that the padding on each side is smaller than the window.
 constexpr void require_pads(builder& b, value const& in, option::pad const& p, int height, int width) {
   auto const side = [&](int zeros, int size) {
     b.require(zeros >= 0 && zeros < size,

@@ -8,7 +8,7 @@
 
 namespace dsl {
 
-/// Convolution, batch normalisation, ReLU.
+/// A convolution, followed by a batch normalisation and a ReLU.
 template <int Filters, int KernelH, int KernelW = KernelH, int Stride = 1, padding Pad = padding::same,
           class Norm = batch_norm<>>
 struct conv_module : sequential<conv2d<Filters, KernelH, KernelW, Stride, Pad>, Norm, relu> {};

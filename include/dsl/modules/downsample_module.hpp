@@ -7,7 +7,7 @@
 
 namespace dsl {
 
-/// Halves height and width: a strided convolution beside a max pool.
+/// Halves height and width with a strided convolution and a max pool, side by side.
 template <int Filters, class Norm = batch_norm<>>
 struct downsample_module : concat<conv_module<Filters, 3, 3, 2, padding::valid, Norm>, max_pool2d<3, 2>> {};
 

@@ -3,8 +3,8 @@
 
 namespace dsl {
 
-/// The operation of a node, and the index of its row in operations/table.hpp. Files store these numbers, so new
-/// operations go to the end.
+/// The operation of a node. It is also the index of the operation's facts in operations/table.hpp. Files store these
+/// numbers, so new operations must be added at the end.
 enum class op : unsigned char {
   input,
   conv2d,
@@ -39,7 +39,7 @@ enum class op : unsigned char {
   embedding,
 };
 
-/// Elementwise functions of op::activation; alpha is the slope of leaky_relu and the scale of elu.
+/// The elementwise functions of op::activation. alpha is the slope of leaky_relu and the scale of elu.
 enum class function : unsigned char {
   relu,
   leaky_relu,
@@ -63,7 +63,7 @@ enum class role : unsigned char { kernel, bias, gamma, beta, moving_mean, moving
 
 namespace dsl::operations {
 
-/// Values of a forward pass, as a bit set.
+/// A set of the values in an operation's forward pass, as bits.
 enum class values : unsigned char { none = 0, first_input = 1, second_input = 2, output = 4 };
 constexpr values operator|(values a, values b) {
   return static_cast<values>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
@@ -83,13 +83,13 @@ enum class gradient_steps : unsigned char {
   copies,            // an input's gradient is the output's, or a slice of it
 };
 
-/// The values that a forward step in training saves for the backward step, besides its input and output.
+/// What a forward step in training saves for the backward step, in addition to its input and output.
 enum class kept : unsigned char { nothing, statistics, argmax };
 
-/// When an operation's output is its input under another name, so that no step computes it.
+/// When an operation's output is the same memory as its input under another name, so that no step computes it.
 enum class renames : unsigned char { never, in_inference, without_blocks };
 
-/// Whether a step may write its output into channels of a larger buffer.
+/// When a step may write its output into a range of channels of a larger buffer.
 enum class slices : unsigned char { never, in_training, where_the_library_does, always };
 
 /// The shape of an operation's output.
@@ -111,7 +111,7 @@ enum class makes : unsigned char {
   looked_up,     // any number of channels for each number of its input, which is a network's input
 };
 
-/// The fields of a node that an operation uses, besides operands and parameters, as a bit set.
+/// A set, as bits, of the fields of a node that an operation uses in addition to operands and parameters.
 enum class options : unsigned short {
   none = 0,
   window = 1,
@@ -131,12 +131,13 @@ constexpr bool contains(options all, options some) {
   return (static_cast<unsigned>(all) & static_cast<unsigned>(some)) != 0;
 }
 
-/// The most parameters that an operation has.
+/// The largest number of parameters that any operation has.
 inline constexpr int most_roles = 4;
 
-/// The facts of an operation that rules, plan and checker need. A row has no pointer to code, so that every compiler
-/// takes it for a constant; loops, ONNX operators and weight names are in separate tables, indexed by op. Its fields
-/// are in the order in which they are read, not in that of least padding.
+/// The facts about an operation that the rules, the plan and the plan's checker need. `row` means the row of a table.
+/// It has no pointer to code, so that every compiler can evaluate it as a constant; loops, ONNX operators and weight
+/// names are in separate tables, which are also indexed by op. The fields are in the order in which they are read, not
+/// in the order with the least padding.
 struct row {  // NOLINT(clang-analyzer-optin.performance.Padding)
   char const* name = "";
   int inputs = 1;        // number of operands

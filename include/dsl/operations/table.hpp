@@ -32,7 +32,8 @@
 
 namespace dsl::operations {
 
-/// The row of each operation, indexed by op. For op::activation, the row is that of its function in `activations`.
+/// The facts of each operation, indexed by op. For op::activation, they are the facts of the node's function in
+/// `activations` instead.
 inline constexpr row table[] = {
     input,                // 0
     conv2d,               // 1

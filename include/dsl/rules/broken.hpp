@@ -6,17 +6,19 @@
 
 namespace dsl {
 
-/// The place of a layer, counted from 0: at<3, 0, 1> is child 1 of child 0 of the network's layer 3, and
-/// at<3, 0, 1>::in<inception_module<32, 48>, ...> also names the enclosing modules from the outermost inwards.
+/// The place of a layer in the network. Places are counted from 0: at<3, 0, 1> is child 1 of child 0 of the network's
+/// layer 3. at<3, 0, 1>::in<inception_module<32, 48>, ...> also names the modules around the layer, beginning with the
+/// outermost.
 template <int... Path>
 struct at {
   template <class... Modules>
   struct in {};
 };
 
-/// One class template per rule; instantiating it is the compile error. Its name is the rule. Its arguments are the
-/// place, the layer as the user wrote it and the numbers, which compilers always print. Its static_assert is the
-/// sentence, and compares as little as shows the reason.
+/// Has one class template for each rule. If a network breaks the rule, its class template is instantiated, which is the
+/// compile error. The name of the class template is the rule. The arguments are the place, the layer as the user wrote
+/// it, and the numbers; compilers always print these. The static_assert has the sentence, and compares only what shows
+/// the reason.
 namespace broken {
 
 template <class First>
@@ -84,7 +86,8 @@ struct image_has_positive_size {
                 "image: channels, height and width must be at least 1");
 };
 
-/// Reported for images in Keras's order: as many channels as rows, more than columns, of which there are 1, 3 or 4.
+/// Reported for images that seem to be in Keras's order: the number of channels equals the number of rows and is larger
+/// than the number of columns, which is 1, 3 or 4.
 template <class Image, shape Size>
 struct channels_come_first {
   static_assert(Size.channels < Size.height || Size.width > 4,
@@ -96,7 +99,7 @@ struct tensor_fits_32_bits {
   static_assert(Elements <= 2147483647LL, "layer: one sample has more than 2,147,483,647 values; make it smaller");
 };
 
-/// Numbers above 2^40 are reported as 1,099,511,627,775.
+/// Reports numbers above 2^40 as 1,099,511,627,775.
 template <class At, class Layer, int Outputs, long long Numbers>
 struct parameter_fits_32_bits {
   static_assert(Numbers <= 2147483647LL, "layer: its kernel has more than 2,147,483,647 numbers; make it smaller");
@@ -155,7 +158,7 @@ struct kernel_meets_its_input {
                 "width in this order");
 };
 
-/// Reported for a kernel of several pixels on what flatten, dense or features<N> made.
+/// Reported for a kernel of more than one pixel whose input comes from flatten, dense or features<N>.
 template <class At, class Layer, int KernelH, int KernelW, shape Input>
 struct convolutions_see_images {
   static_assert(KernelH <= Input.height && KernelW <= Input.width,
@@ -369,7 +372,7 @@ struct devices_are_not_negative {
   static_assert(Device >= 0, "on: a device's number must be at least 0");
 };
 
-/// Devices is one more than the highest device of the network.
+/// Reported if a device has no layers. Devices is the highest device number in the network plus one.
 template <class Network, int Devices, int Device, int Layers = 0>
 struct devices_have_layers {
   static_assert(Layers > 0, "on: no layer is on this device; number the devices 0, 1, 2 without gaps");

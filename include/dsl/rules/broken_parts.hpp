@@ -18,7 +18,7 @@ struct towers_go_around_pipelines {
   static_assert(!HasTowers, "pipeline: towers must be outside of it; write replicate<G, pipeline<M, ...>>");
 };
 
-/// Checks a constant batch size: that of pipeline<...>::batch<256>, and of towers around it.
+/// Checks a constant batch size, such as pipeline<...>::batch<256>, also if there are towers around the pipeline.
 template <class Pipeline, int Batch, int Fewest, int Needed>
 struct micro_batches_have_samples {
   static_assert(

@@ -13,7 +13,7 @@ struct towers_are_given_once {
   static_assert(!HasTowers, "replicate: the network already has towers; write replicate<G, ...> once");
 };
 
-/// Checks a constant batch size: that of replicate<...>::batch<256>.
+/// Checks a constant batch size, such as replicate<...>::batch<256>.
 template <class Towers, int Batch, int Fewest, int Needed>
 struct towers_have_samples {
   static_assert(Fewest >= Needed,

@@ -38,7 +38,7 @@ struct pipeline_takes_a_network {
                 "pipeline: its second argument must be a network; write pipeline<M, network<image<3, 32, 32>, ...>>");
 };
 
-/// A placeholder for an absent argument.
+/// Stands for an argument that is absent.
 struct nothing;
 
 template <class Found, bool IsExecutor>

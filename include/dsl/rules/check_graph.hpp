@@ -7,14 +7,14 @@
 
 namespace dsl::detail {
 
-/// Whether a pointer is null. With -fsanitize=undefined, GCC does not take the comparison of a valid address for a
+/// Whether a pointer is null. With -fsanitize=undefined, GCC does not evaluate the comparison of a valid address as a
 /// constant.
 template <class P>
 constexpr bool is_null(P p) {
   return __builtin_constant_p(!p) && !p;
 }
-/// Whether a custom_op has its functions, and facts that a custom_call can fulfil: one input, no parameters, nothing
-/// saved for the backward pass.
+/// Whether a custom_op has its functions, and declares only facts that a custom_call can satisfy: one input, no
+/// parameters, and nothing saved for the backward pass.
 constexpr bool is_complete(custom_op const* own) {
   if (is_null(own)) return false;
   operations::row const& r = own->facts;
@@ -33,13 +33,15 @@ constexpr bool takes_enough(operations::row const& row, int inputs) {
   return inputs == row.inputs || (row.or_more && inputs > row.inputs);
 }
 
-/// Whether windows lead from `in` rows or columns to `out`: the padding before and after the picture is less than a
-/// window, so that every window without dilation contains a row of the picture, and another window would not fit.
+/// Whether windows on `in` rows or columns give `out` rows or columns. The padding before and after the image must be
+/// smaller than a window, so that every window without dilation contains a row of the image, and there must be no room
+/// for another window.
 constexpr bool side_leads(int in, int out, window_side const& s) {
   long long const behind = s.behind(in, out);
   return s.before >= 0 && s.before < s.span() && behind < s.span() && behind > -s.stride;
 }
-/// Whether a window of positive size leads from `in` to `out`: {3, 3, 2, 0, 0} leads from 32x32 to 15x15.
+/// Whether a window of positive size gives the shape `out` for the input shape `in`: {3, 3, 2, 0, 0} gives 15x15 for
+/// 32x32.
 constexpr bool window_leads(window const& w, shape const& in, shape const& out) {
   return side_leads(in.height, out.height, w.rows()) && side_leads(in.width, out.width, w.columns());
 }
@@ -50,8 +52,8 @@ constexpr bool owns_enough(operations::row const& row, int parameters) {
 }
 
 /// Checks, node by node, what plans and executors rely on: with a wrong shape, window or parameter they would read
-/// beyond the end of a tensor. `why` is the first violation, placed by its scope. Optimised for compilers, where a call
-/// costs as much as ten comparisons.
+/// beyond the end of a tensor. `why` is the first violation, with its scope as the place. The code is optimised for
+/// evaluation by compilers, where a call takes as long as ten comparisons.
 class graph_check {
  public:
   constexpr explicit graph_check(graph_view const& g, bool is_intended = false) : g_(g), is_intended_(is_intended) {}
@@ -59,8 +61,8 @@ class graph_check {
   verdict why{};
   int node = 0;  // the one being checked
 
-  /// Checks the first `nodes` nodes: first their operands and parameters, without which no plan can be made, then the
-  /// rest.
+  /// Checks the first `nodes` nodes. It first checks their operands and parameters, since no plan can be made if these
+  /// are wrong, and then everything else.
   constexpr bool holds(int nodes) {
     for (node = 0; node < nodes; ++node) {
       dsl::node const& n = g_.nodes[node];
@@ -211,7 +213,7 @@ class graph_check {
     return used == 0 || options_fit(n, used);
   }
 
-  /// Whether a channel is in the middle of its neighbours, and what is divided by is positive.
+  /// Whether the window of channels has an odd size, so that a channel is in its middle, and the divisor is positive.
   constexpr bool response_fits(dsl::node const& n) {
     if (n.groups < 1 || n.groups % 2 == 0) return breaks(rule::response_size_is_odd, 1, n.groups);
     double const numbers[] = {n.rate, n.power, n.epsilon};
@@ -220,13 +222,13 @@ class graph_check {
     return true;
   }
 
-  /// Whether an operation moves values without changing them, so that whatever precedes it still reaches a softmax.
+  /// Whether an operation only moves values, so that the operation before it also decides what a softmax after it gets.
   static constexpr bool only_moves(op kind) {
     return kind == op::flatten || kind == op::channel_slice || kind == op::channel_shuffle || kind == op::token_slice;
   }
 
-  /// A softmax needs at least two inputs, and inputs of any sign: no relu, sigmoid, dropout, stochastic_depth or
-  /// softmax before it.
+  /// Whether the input of a softmax is plausible: it has at least two numbers, which can have any sign, so it does not
+  /// come from a relu, sigmoid, dropout, stochastic_depth or softmax.
   constexpr bool softmax_fits(shape const& in, int tensor) {
     if (is_intended_) return true;
     if (in.channels < 2) return breaks(rule::softmax_has_classes, in, in);
@@ -240,12 +242,12 @@ class graph_check {
            breaks(rule::softmax_takes_logits, 0, static_cast<int>(from->kind));
   }
 
-  /// Whether an operation treats a flat vector number by number, so that it remains one.
+  /// Whether an operation computes each number of a flat vector separately, so that its output is flat, too.
   constexpr bool keeps_flat(dsl::node const& n) const {
     return n.kind != op::input && n.inputs == 1 && facts_of(n).output == operations::makes::same_shape;
   }
 
-  /// A kernel of several pixels needs pixels: not what flatten, dense or features<N> made.
+  /// Whether the input of a kernel of several pixels is an image, and not what flatten, dense or features<N> made.
   constexpr bool sees_image(dsl::node const& n, shape const& in) {
     if (is_intended_ || !in.is_flat() || (n.window.height == 1 && n.window.width == 1)) return true;
     dsl::node const* from = &g_.nodes[g_.tensors[g_.input(n)].producer];
@@ -288,7 +290,7 @@ class graph_check {
   }
 
   static constexpr bool is_pool(dsl::node const& n) { return n.kind == op::max_pool2d || n.kind == op::avg_pool2d; }
-  /// The windows of `in` are `out`.
+  /// Whether the windows of node n on `in` give `out`.
   constexpr bool window_fits(dsl::node const& n, shape const& in, shape const& out) {
     window const w = n.window;
     if (w.height < 1 || w.width < 1)

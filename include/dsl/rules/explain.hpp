@@ -9,7 +9,7 @@
 
 namespace dsl::rules {
 
-/// Child I of a layer. The recursion costs only a broken network.
+/// Child number I of a layer. Only a broken network pays the compile time of this recursion.
 template <int I, class Children>
 struct nth {};
 template <class First, class... Rest>
@@ -23,14 +23,15 @@ struct nth<I, types<First, Rest...>> : nth<I - 1, types<Rest...>> {};
 template <class Layer, int I>
 concept has_child = requires { typename nth<I, typename Layer::children>::type; };
 
-/// Whether a layer's name tells more than its children: false for concat<A, B>, true for a struct derived from it.
+/// Whether a layer's own name says more than its children do. False for concat<A, B>, and true for a struct that is
+/// derived from it.
 template <class Layer>
 inline constexpr bool has_own_name = true;
 template <template <class...> class Combinator, class... Children>
   requires requires(types<Children...> same) { same = typename Combinator<Children...>::children(); }
 inline constexpr bool has_own_name<Combinator<Children...>> = false;
 
-/// A path downwards: the child indices so far, and the modules passed.
+/// A path from the network down to a layer: the child indices so far, and the modules on the way.
 template <class Modules, int... Path>
 struct way;
 template <int... Path>
@@ -52,7 +53,7 @@ struct enter<types<Modules...>, Layer> {
   using type = types<Modules..., Layer>;
 };
 
-/// Finds the layer that a verdict names, and its place, following the path as far as layers declare `children`.
+/// Finds the layer that a verdict names and the layer's place. It follows the path as far as layers declare `children`.
 template <class Layer, verdict Why, class Modules = types<>, int... Path>
 struct find {
   using layer = Layer;
@@ -64,8 +65,8 @@ struct find<Layer, Why, Modules, Path...>
     : find<typename nth<Why.path[sizeof...(Path)], typename Layer::children>::type, Why,
            typename enter<Modules, Layer>::type, Path..., Why.path[sizeof...(Path)]> {};
 
-/// Names a class of namespace broken, from which the network itself derives: a class in between would be one more line
-/// that compilers print before the sentence.
+/// Names a class of namespace broken. The network itself derives from that class: a class in between would be one more
+/// line that compilers print before the sentence.
 template <class Broken>
 struct says {
   using type = Broken;
@@ -100,9 +101,9 @@ using at_of = typename found_in<J>::place;
 template <class J>
 using layer_of = typename found_in<J>::layer;
 
-/// Whether a layer has a sentence for its own rule: a class template `broken`, whose arguments are the place, the shape
-/// that came in and the two numbers of the verdict. A program cannot find out whether a static_assert has failed, so
-/// `broken` must also have the asserted condition as a constant, `holds`.
+/// Whether a layer has a sentence for its own rule: a class template `broken`, whose arguments are the place, the input
+/// shape and the two numbers of the verdict. A program cannot find out whether a static_assert has failed, so `broken`
+/// must also have the asserted condition as a constant with the name `holds`.
 template <class J>
 concept names_its_rule =
     requires { typename layer_of<J>::template broken<at_of<J>, J::why.first, J::why.wanted, J::why.found>; };

@@ -6,7 +6,8 @@
 
 namespace dsl::detail {
 
-/// Writes a scope's place into a verdict as a builder would: child indices from the network down.
+/// Writes the place of a scope into a verdict in the same way as a builder does: as child indices, beginning at the
+/// network.
 constexpr void place_scope(graph_view const& g, int scope, verdict& why) {
   auto const up = [&](int s) { return g.scopes[s].parent < s ? g.scopes[s].parent : 0; };
   int depth = 0;
@@ -24,7 +25,7 @@ constexpr bool same_text(name const& a, name const& b) {
   return same;
 }
 
-/// Whether a name reads as that of a validation's metric: val_loss of an output "val" would have two meanings.
+/// Whether a name begins like that of a validation metric: for an output "val", val_loss would have two meanings.
 constexpr bool begins_with_val(name const& own) { return own.size >= 4 && same_text({own.data, 4}, {"val_", 4}); }
 
 /// Returns the first broken rule of the network's further outputs; `out` is what its last layer returned.
@@ -56,8 +57,9 @@ constexpr verdict judge_outputs(graph_view const& g, value const& out) {
   return {};
 }
 
-/// Returns the first broken rule of a network that a builder has lowered into `g`, returning `out`. A wrong node
-/// precedes what layers after it reported, which may be its consequence.
+/// Returns the first broken rule of a network. A builder has lowered the network into `g`, and `out` is the result of
+/// its last layer. If a node is wrong, its error takes precedence over errors of later layers, which may be its
+/// consequence.
 constexpr verdict judge(builder const& b, graph_view const& g, value const& out) {
   graph_check check(g, b.is_intended());
   int const nodes = g.size.nodes < b.nodes_before_fault() ? g.size.nodes : b.nodes_before_fault();
@@ -88,8 +90,8 @@ constexpr verdict judge(builder const& b, graph_view const& g, value const& out)
   return {};
 }
 
-/// Replaces nodes of a broken network that cannot be planned by ones of the same shape that can. The error has been
-/// reported, and asking for constants of the network must not add another.
+/// Replaces those nodes of a broken network for which no plan can be made by other nodes of the same shape. The error
+/// has already been reported, and using constants of the network must not cause another one.
 constexpr void make_harmless(node* nodes, int* edges, int count) {
   for (int i = 0; i < count; ++i) {
     node& n = nodes[i];

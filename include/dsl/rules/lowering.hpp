@@ -13,7 +13,7 @@ namespace dsl::detail {
 template <int Depth, class... Layers>
 constexpr bool all_end(types<Layers...>);
 
-/// Whether a layer's modules end at some depth, rather than contain ever further ones.
+/// Whether the nesting of a layer's modules ends at some depth. It does not if a module contains ever further modules.
 template <int Depth, class Layer>
 constexpr bool ends() {
   if constexpr (Depth >= most_nested)
@@ -56,7 +56,7 @@ constexpr graph_sizes sizes_of() {
   return b.sizes();
 }
 
-/// Returns the first broken rule of a network of which only the first `scopes` layers and modules are lowered.
+/// Returns the first broken rule of a network if only its first `scopes` layers and modules are lowered.
 template <class Input, class Whole>
 constexpr verdict lower_first(int scopes) {
   builder b(scopes);
@@ -69,12 +69,13 @@ struct constant;
 /// Whether the compiler can evaluate all of a network's lower() functions. GCC remembers the sizes for the next call.
 template <class Input, class Whole>
 concept evaluates_all = requires { typename constant<sizes_of<Input, Whole>().nodes>; };
-/// Whether the compiler can evaluate lower() of so many layers and modules.
+/// Whether the compiler can evaluate lower() of the first `Scopes` layers and modules.
 template <class Input, class Whole, int Scopes>
 concept evaluates = requires { typename constant<lower_first<Input, Whole>(Scopes).depth>; };
 
-/// Returns the verdict on the first layer whose lower() the compiler can't evaluate. It evaluates Good layers, and
-/// Bad may be too many. A network of which it evaluates a million takes too many steps as a whole.
+/// Returns the verdict on the first layer whose lower() the compiler cannot evaluate. It can evaluate the first Good
+/// layers and may not be able to evaluate the first Bad. If it can evaluate a million layers, the network as a whole
+/// takes too many steps.
 template <class Input, class Whole, int Good = 0, int Bad = 1>
 constexpr verdict find_unevaluated() {
   if constexpr (Bad > 1 << 20)
@@ -102,7 +103,8 @@ constexpr int first_endless(types<Layers...>) {
   return place_of_endless({ends<1, Layers>()...});
 }
 
-/// Returns why a network can't be lowered, and which layer is the reason; a verdict that holds if it can be.
+/// Returns why a network cannot be lowered, and which layer is the reason. If the network can be lowered, the verdict
+/// holds.
 template <class Input, class Whole>
 constexpr verdict why_not_lowered() {
   constexpr int endless = first_endless(typename Whole::children{});
@@ -117,17 +119,17 @@ constexpr verdict why_not_lowered() {
   return why;
 }
 
-/// Whether a type is one. nvcc goes on after an error in a type, such as sequential<batch_norm>, which lacks <>, and
-/// takes no concept for satisfied by what follows from it.
+/// Whether a type is complete and without errors. After an error in a type, such as sequential<batch_norm>, which lacks
+/// <>, nvcc continues and treats concepts that depend on it as not satisfied.
 template <class>
 concept is_known = true;
-/// Whether a network's sizes were computed, which nvcc does not after an error in the base of a layer.
+/// Whether the sizes of a network have been computed. nvcc does not compute them after an error in the base of a layer.
 template <graph_sizes>
 concept are_known = true;
-/// The verdict on a network whose sizes are not known: nothing is left to say.
+/// The verdict on a network whose sizes are not known, since its error has already been reported.
 inline constexpr verdict reported{{.broken = rule::is_reported}};
 
-/// The layers of a network, or none if they can't be lowered.
+/// The layers of a network, or no layers if they cannot be lowered.
 template <bool CanBe, class Whole>
 struct lowerable {
   using type = Whole;

@@ -5,12 +5,13 @@
 
 namespace dsl::rules {
 
-/// The output shape of a broken network. It equals any other, so that assertions about it add no second error.
+/// The output shape of a broken network. It equals any other shape, so that an assertion about it does not cause a
+/// second error.
 struct unknown_shape : shape {
   friend constexpr bool operator==(unknown_shape const&, shape const&) { return true; }
 };
 
-/// A count of a broken network, with which all comparisons hold.
+/// A count in a broken network. All comparisons with it are true.
 struct unknown_count {
   long long value = 0;
 

@@ -5,7 +5,7 @@
 
 namespace dsl::operations {
 
-/// Returns the row of an elementwise function whose derivative is computed from `reads`.
+/// Returns the facts of an elementwise function. Its derivative is computed from the values `reads`.
 constexpr row activation(char const* name, values reads, options used = options::none) {
   return {.name = name,
           .options = used,
@@ -15,7 +15,7 @@ constexpr row activation(char const* name, values reads, options used = options:
           .slices = slices::always};
 }
 
-/// The rows of activations, indexed by function.
+/// The facts of each activation, indexed by function.
 inline constexpr row activations[] = {
     activation("relu", values::output),
     activation("leaky_relu", values::output, options::slope),

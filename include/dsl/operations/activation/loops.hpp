@@ -25,7 +25,7 @@ inline constexpr double gelu_scale = 1.5957691216057307118;  // 2 sqrt(2 / pi)
 inline constexpr double gelu_cubic = 0.044715;
 inline constexpr double bell_height = 0.39894228040143267794;  // 1 / sqrt(2 pi)
 
-/// Returns the share of a normal distribution below x.
+/// Returns the part of a normal distribution that is below x.
 template <class T>
 T normal_share(T x) {
   return T(0.5) * detail::erfc(-x * static_cast<T>(half_root));
@@ -68,7 +68,8 @@ T apply(function f, T x, T alpha) {
   return x;
 }
 
-/// Returns a function's derivative at the input x, where its output is y. Only one of the two is used, as its row says.
+/// Returns a function's derivative at the input x, where its output is y. Only one of x and y is used; the function's
+/// entry in `activations` says which.
 template <class T>
 T derivative(function f, T x, T y, T alpha) {
   switch (f) {
@@ -99,7 +100,7 @@ T derivative(function f, T x, T y, T alpha) {
   return T(1);
 }
 
-/// Computes the function of each number. y may be x.
+/// Computes the function of each number. y may be the same memory as x.
 template <class T>
 [[gnu::cold]] void activation_forward(view<T const> const& x, view<T> const& y, function f, T alpha) {
   for_each_channel(y, [&](int n, int c) {
@@ -109,8 +110,8 @@ template <class T>
   });
 }
 
-/// Computes the gradient from x, which is the activation's output or its input, as the function's row says. dx may be
-/// dy.
+/// Computes the gradient from x, which is the activation's output or its input; the function's entry in `activations`
+/// says which. dx may be the same memory as dy.
 template <class T>
 [[gnu::cold]] void activation_backward(view<T const> const& x, view<T const> const& dy, view<T> const& dx, function f,
                                        T alpha, bool accumulate) {

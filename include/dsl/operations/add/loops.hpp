@@ -7,7 +7,7 @@
 
 namespace dsl::plain::TYPENET_MODE {
 
-/// Adds one operand after the other, so that rounding does not depend on how many there are.
+/// Adds one operand after the other, so that the order of rounding does not depend on the number of operands.
 template <class T>
 inline constexpr loops<T> add_loops{.forward = [](host::bound_step<T> const& b, step_context const&) {
   copy(b.x, b.to, false);

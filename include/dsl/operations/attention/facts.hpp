@@ -5,16 +5,16 @@
 
 namespace dsl::operations {
 
-/// Scaled dot-product attention between the pixels, which are the tokens. The input's channels are those of the
-/// queries, then of the keys, then of the values; `groups` is the number of heads. The backward step recomputes the
-/// weights from the input, so that no step keeps a number for each pair of tokens.
+/// Scaled dot-product attention between the pixels, which are the tokens. The input has the channels of the queries,
+/// then of the keys, then of the values; `groups` is the number of heads. The backward step computes the attention
+/// weights again from the input, so that no step stores a number for each pair of tokens.
 inline constexpr row attention{.name = "attention",
                                .output = makes::sliced,
                                .options = options::groups,
                                .reads = {values::first_input},
                                .slices = slices::always};
 
-/// Attention in which a token sees itself and the tokens before it.
+/// Attention in which a token sees only itself and the tokens before it.
 inline constexpr row causal_attention{.name = "causal attention",
                                       .output = makes::sliced,
                                       .options = options::groups,

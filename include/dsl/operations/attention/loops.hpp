@@ -7,7 +7,7 @@
 
 namespace dsl::plain::TYPENET_MODE {
 
-/// One head of one sample: channels [first, first + width) of queries, of keys and of values.
+/// One head of one sample. It has channels [first, first + width) of the queries, of the keys and of the values.
 template <class T>
 struct attention_head {
   view<T const> const& x;
@@ -17,7 +17,7 @@ struct attention_head {
   double input(int part, int c, long long token) const {
     return static_cast<double>(x(n, part * channels + first + c, token));
   }
-  /// The score of a query for a key: their dot product divided by the square root of the head's width.
+  /// Returns the score of a query for a key: their dot product divided by the square root of the head's width.
   double score(long long query, long long key) const {
     double sum = 0;
     for (int c = 0; c < width; ++c) sum += input(0, c, query) * input(1, c, key);

@@ -5,7 +5,8 @@
 
 namespace dsl::operations {
 
-/// Normalises each channel by its moments over the batch in training, and by its running moments in inference.
+/// Normalises each channel with its mean and variance: in training those over the batch, and in inference the running
+/// ones.
 inline constexpr row batch_norm{.name = "batch_norm",
                                 .parameters = 4,
                                 .roles = {role::gamma, role::beta, role::moving_mean, role::moving_variance},
@@ -17,7 +18,8 @@ inline constexpr row batch_norm{.name = "batch_norm",
                                 .slices = slices::always,
                                 .mixes_samples = true};
 
-/// Scales and shifts each channel by its running moments, which do not change: batch_norm within frozen<...>.
+/// Scales and shifts each channel according to its running mean and variance, which do not change. This is batch_norm
+/// within frozen<...>.
 inline constexpr row frozen_batch_norm{.name = "batch_norm",
                                        .parameters = 4,
                                        .roles = {role::gamma, role::beta, role::moving_mean, role::moving_variance},

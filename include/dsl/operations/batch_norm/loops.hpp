@@ -13,7 +13,8 @@ batch_norm_parameters<T> batch_norm_operands_of(host::bound_step<T> const& b) {
           b.parameter(role::moving_variance), b.parameter(role::bias)};
 }
 
-/// Normalises by the moments of this engine's samples; a tower handles those of the whole batch.
+/// Normalises with the mean and variance of this engine's samples. If those of the whole batch are needed, a tower does
+/// this instead.
 template <class T>
 inline constexpr loops<T> batch_norm_loops{
     .forward =

@@ -5,7 +5,7 @@
 
 namespace dsl::operations {
 
-/// Reorders channels: the first of each group, then the second of each, and so on.
+/// Reorders channels: first the first channel of each group, then the second channel of each group, and so on.
 inline constexpr row channel_shuffle{.name = "channel_shuffle", .options = options::groups, .slices = slices::always};
 
 }  // namespace dsl::operations

@@ -7,8 +7,8 @@
 
 namespace dsl::plain::TYPENET_MODE {
 
-/// Returns the source of an output channel. shuffled_from(1, 2, 6) -> 3: of six channels in two groups, the second one
-/// of the output is the fourth one of the input.
+/// Returns which input channel becomes output channel `channel`. shuffled_from(1, 2, 6) -> 3: with six channels in two
+/// groups, the second output channel is the fourth input channel.
 constexpr int shuffled_from(int channel, int groups, int channels) {
   return channel % groups * (channels / groups) + channel / groups;
 }

@@ -5,7 +5,7 @@
 
 namespace dsl::operations {
 
-/// Selects a range of channels: as many as the output has, starting with the node's first_channel.
+/// Selects a range of channels, which begins with the node's first_channel and has as many channels as the output.
 inline constexpr row channel_slice{
     .name = "channel_slice", .output = makes::sliced, .options = options::first_channel, .slices = slices::always};
 

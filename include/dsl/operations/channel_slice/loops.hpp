@@ -16,7 +16,8 @@ template <class T>
   });
 }
 
-/// The other channels get no gradient from this step: unless it accumulates, it writes zeros there.
+/// Computes the input's gradient. Channels outside the range get no gradient from this step: it writes zeros there,
+/// unless it accumulates.
 template <class T>
 [[gnu::cold]] void channel_slice_backward(host::bound_step<T> const& b, step_context const&) {
   int const first = b.node->first_channel, last = first + b.dy.shape.channels;

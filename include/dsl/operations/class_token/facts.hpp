@@ -5,7 +5,7 @@
 
 namespace dsl::operations {
 
-/// A learnt token, followed by the input's pixels in row order, all in one row.
+/// Puts a learnt token before the input's pixels in row order. Together they become one row.
 inline constexpr row class_token{.name = "class_token",
                                  .parameters = 1,
                                  .roles = {role::kernel},

@@ -17,7 +17,7 @@ template <class T>
   });
 }
 
-/// Computes dx and the token's gradient, which is a sum over samples in double.
+/// Computes dx and the gradient of the token, which is summed over samples in double.
 template <class T>
 [[gnu::cold]] void class_token_backward(host::bound_step<T> const& b, step_context const&) {
   for (int c = 0; c < b.dy.shape.channels; ++c) {

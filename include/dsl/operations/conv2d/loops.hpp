@@ -7,7 +7,8 @@
 
 namespace dsl::plain::TYPENET_MODE {
 
-/// The distance between pixels of a channel: a constant 1 if they are contiguous, so that compilers vectorise.
+/// The distance between the pixels of a channel if they are contiguous. It is a constant 1, so that compilers
+/// vectorise.
 struct one_apart {
   constexpr operator long long() const { return 1; }  // NOLINT(google-explicit-constructor): it stands for a number
 };
@@ -19,8 +20,8 @@ void with_steps(int x_block, int y_block, F f) {
     f(static_cast<long long>(x_block), static_cast<long long>(y_block));
 }
 
-/// Calls f(x row, y row, first, last, shift) for every pair of rows that a kernel element connects: y columns [first,
-/// last) read x columns column * stride + shift. Padding is skipped here for all three passes.
+/// Calls f(x row, y row, first, last, shift) for every pair of rows that an element of the kernel connects: column c of
+/// y, for c in [first, last), reads column c * stride + shift of x. Padding is skipped here for all three passes.
 template <class X, class Y, class XStep, class YStep, class F>
 void for_each_row(X x, Y y, XStep xs, YStep ys, shape const& in, shape const& out, window const& w, int kh, int kw,
                   F f) {

@@ -5,8 +5,8 @@
 
 namespace dsl::operations {
 
-/// The data gradient of a conv2d as an operation: the products of each input pixel and the kernels (in, out / groups,
-/// height, width) are added where they overlap; a bias is optional.
+/// Computes what a conv2d computes as the gradient of its input: each input pixel is multiplied by the kernels (in, out
+/// / groups, height, width), and the products are added where they overlap. A bias is optional.
 inline constexpr row conv2d_transpose{.name = "conv2d_transpose",
                                       .parameters = 2,
                                       .roles = {role::kernel, role::bias},

@@ -7,7 +7,7 @@
 
 namespace dsl::plain::TYPENET_MODE {
 
-/// The passes of conv2d with the roles of input and output exchanged.
+/// Runs the passes of conv2d with the roles of input and output exchanged.
 template <class T>
 [[gnu::cold]] void conv2d_transpose_forward(host::bound_step<T> const& b, step_context const&) {
   conv2d_backward_data<T>(b.x, b.parameter(role::kernel), b.to, b.node->window, false, b.node->groups);
@@ -31,7 +31,8 @@ template <class T>
   }
 }
 
-/// Computes conv2d_forward without a bias. It adds to a gradient that another step has begun.
+/// Computes dx as conv2d_forward without a bias. If another step has begun to write the gradient, the result is added
+/// to it.
 template <class T>
 [[gnu::cold]] void conv2d_transpose_backward_data(host::bound_step<T> const& b, step_context const&) {
   window const& w = b.node->window;

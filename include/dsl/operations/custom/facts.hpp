@@ -5,7 +5,7 @@
 
 namespace dsl::operations {
 
-/// The facts of a custom operation. Its author must know whether its outputs are probabilities.
+/// The facts of a custom operation. Its author must know whether the operation's outputs are probabilities.
 inline constexpr row custom{.name = "custom",
                             .output = makes::any_shape,
                             .reads = {values::first_input | values::output},

@@ -5,7 +5,7 @@
 
 namespace dsl::operations {
 
-/// A weighted sum of all inputs for each unit, plus a bias; kernels (out, in).
+/// Computes, for each unit, a weighted sum of all inputs plus a bias. Kernels are (out, in).
 inline constexpr row dense{.name = "dense",
                            .parameters = 2,
                            .roles = {role::kernel, role::bias},

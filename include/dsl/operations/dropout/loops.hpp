@@ -10,7 +10,8 @@
 
 namespace dsl::plain::TYPENET_MODE {
 
-/// Zeroes values and divides the others by 1 - rate. The backward pass draws the same numbers again. y may be x.
+/// Zeroes random values and divides the other values by 1 - rate. The backward pass draws the same random numbers
+/// again. y may be the same memory as x.
 template <class T>
 [[gnu::cold]] void dropout(view<T const> x, view<T> y, dropout_draw const& draw, bool accumulate) {
   T const scale = T(1) / (T(1) - static_cast<T>(draw.rate));

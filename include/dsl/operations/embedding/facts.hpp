@@ -5,7 +5,7 @@
 
 namespace dsl::operations {
 
-/// For each number of its input, a token's, the row of its kernel with that number.
+/// Replaces each token number of its input by the row of the kernel with that number.
 inline constexpr row embedding{.name = "embedding",
                                .parameters = 1,
                                .roles = {role::kernel},

@@ -7,15 +7,16 @@
 
 namespace dsl::plain::TYPENET_MODE {
 
-/// Returns the number of a token, the nearest to that of the sample; -1 for one outside of the vocabulary. Trainers
-/// refuse such samples before a step; here they must not lead out of the kernel.
+/// Returns the number of a token: the integer nearest to `number`, or -1 if it is outside the vocabulary. Trainers
+/// refuse such samples before a step; here, such a number must not lead to memory outside the kernel.
 template <class T>
 int token_of(T number, int vocabulary) {
   double const above = static_cast<double>(number) + 0.5;
   return above >= 0 && above < vocabulary ? static_cast<int>(above) : -1;  // and for a NaN
 }
 
-/// The kernel is (vocabulary, features), as PyTorch's. A token outside of the vocabulary has NaNs.
+/// Copies the row of each token. The kernel is (vocabulary, features), as in PyTorch. For a token outside the
+/// vocabulary, the row is NaNs.
 template <class T>
 [[gnu::cold]] void embedding_forward(host::bound_step<T> const& b, step_context const&) {
   int const features = b.to.shape.channels;
@@ -27,8 +28,8 @@ template <class T>
     }
 }
 
-/// A row's gradient is the sum over the places of its token, sample by sample and in their order. The output does not
-/// change where a token's number changes by little, so the input's gradient is 0.
+/// Computes the gradient of each row of the kernel, which is summed over the places of its token in the samples' order.
+/// The input's gradient is 0, since small changes of a token's number do not change the output.
 template <class T>
 [[gnu::cold]] void embedding_backward(host::bound_step<T> const& b, step_context const&) {
   int const features = b.dy.shape.channels;

@@ -5,7 +5,7 @@
 
 namespace dsl::operations {
 
-/// The values of a sample in one row, ordered (channel, row, column).
+/// Makes one flat vector of the values of a sample, in the order (channel, row, column).
 inline constexpr row flatten{.name = "flatten", .output = makes::flat, .renames = renames::without_blocks};
 
 }  // namespace dsl::operations

@@ -7,7 +7,7 @@
 
 namespace dsl::plain::TYPENET_MODE {
 
-/// Flattens between layouts: the i-th value in (channel, row, column) order stays the i-th.
+/// Copies values between two layouts: the i-th value in (channel, row, column) order stays the i-th.
 template <class T>
 [[gnu::cold]] void reshape(view<T const> from, view<T> to, bool accumulate) {
   long long const from_area = from.shape.area();

@@ -5,7 +5,8 @@
 
 namespace dsl::operations {
 
-/// Normalises each group of channels of a sample by its own moments, which the backward step recomputes.
+/// Normalises each group of channels of a sample with the group's own mean and variance, which the backward step
+/// computes again.
 inline constexpr row group_norm{.name = "group_norm",
                                 .parameters = 2,
                                 .roles = {role::gamma, role::beta},

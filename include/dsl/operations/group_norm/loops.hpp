@@ -7,7 +7,7 @@
 
 namespace dsl::plain::TYPENET_MODE {
 
-/// Consecutive channels that are normalised together.
+/// A group of consecutive channels that are normalised together.
 struct channel_group {
   int first = 0;
   int count = 0;
@@ -50,7 +50,7 @@ void for_each_group(shape const& s, int batch, int groups, F f) {
     for (int g = 0; g < groups; ++g) f(n, channel_group{g * count, count});
 }
 
-/// Computes y = gamma (x - mean) / sqrt(variance + epsilon) + beta. y may be x.
+/// Computes y = gamma (x - mean) / sqrt(variance + epsilon) + beta. y may be the same memory as x.
 template <class T>
 [[gnu::cold]] void group_norm_forward(host::bound_step<T> const& b, step_context const&) {
   for_each_group(b.to.shape, b.to.batch, b.node->groups, [&](int n, channel_group const& g) {
@@ -65,7 +65,7 @@ template <class T>
   });
 }
 
-/// The gradients of gamma and beta, sums over samples and pixels in double.
+/// Computes the gradients of gamma and beta, which are summed over samples and pixels in double.
 template <class T>
 [[gnu::cold]] void group_norm_weights(host::bound_step<T> const& b) {
   int const groups = b.node->groups, each = b.x.shape.channels / groups;

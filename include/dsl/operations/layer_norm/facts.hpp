@@ -5,7 +5,8 @@
 
 namespace dsl::operations {
 
-/// Normalises the channels of each pixel by their own moments, which the backward step recomputes.
+/// Normalises the channels of each pixel with the pixel's own mean and variance, which the backward step computes
+/// again.
 inline constexpr row layer_norm{.name = "layer_norm",
                                 .parameters = 2,
                                 .roles = {role::gamma, role::beta},

@@ -9,7 +9,7 @@
 
 namespace dsl::plain::TYPENET_MODE {
 
-/// The mean of one pixel's channels, and 1 / sqrt(variance + epsilon) with the biased variance, in double.
+/// The mean of the channels of one pixel, and 1 / sqrt(variance + epsilon) with the biased variance, in double.
 struct pixel_moments {
   double mean = 0;
   double inverse = 0;

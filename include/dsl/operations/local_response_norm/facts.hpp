@@ -5,8 +5,8 @@
 
 namespace dsl::operations {
 
-/// Divides each number by a power of the sum of squares in neighbouring channels of its pixel, which the backward step
-/// computes again.
+/// Divides each number by a power of a sum of squares, taken over neighbouring channels of the same pixel. The backward
+/// step computes this power again.
 inline constexpr row local_response_norm{
     .name = "local_response_norm",
     .options = options::slope | options::epsilon | options::groups | options::power,

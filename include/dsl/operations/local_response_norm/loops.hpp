@@ -19,20 +19,21 @@ class response {
         least_(b.node->epsilon),
         power_(b.node->power) {}
 
-  /// Returns the first of the channels that a channel's divisor depends on, and the one after the last.
+  /// Returns the first of the channels on which a channel's divisor depends; last() returns the channel after the last
+  /// of them.
   int first(int c) const { return c < reach_ ? 0 : c - reach_; }
   int last(int c) const { return c + reach_ < x_.shape.channels ? c + reach_ + 1 : x_.shape.channels; }
   double value(int n, int c, long long pixel) const { return static_cast<double>(x_(n, c, pixel)); }
-  /// Returns the base of the power.
+  /// Returns the base of the power, k + alpha / size * the sum of squares.
   double base(int n, int c, long long pixel) const {
     double squares = 0;
     for (int i = first(c); i < last(c); ++i) squares += value(n, i, pixel) * value(n, i, pixel);
     return least_ + share_ * squares;
   }
-  /// Returns 1 / the divisor.
+  /// Returns the factor 1 / divisor for this base.
   double factor(double base) const { return detail::pow(base, -power_); }
-  /// Returns the derivative of y = x * factor in channel c with respect to x in a neighbouring channel, divided by that
-  /// x.
+  /// Returns the derivative of y = x * factor in channel c with respect to the x of a neighbouring channel, divided by
+  /// the latter x.
   double slope(int n, int c, long long pixel) const {
     double const at = base(n, c, pixel);
     return -2 * share_ * power_ * value(n, c, pixel) * factor(at) / at;
@@ -53,7 +54,7 @@ template <class T>
   });
 }
 
-/// The size is odd, so the relation "is a neighbour of" between channels is symmetric.
+/// Computes dx. Since the size is odd, each channel is a neighbour of all channels that are its neighbours.
 template <class T>
 [[gnu::cold]] void local_response_norm_backward(host::bound_step<T> const& b, step_context const&) {
   response const r(b);

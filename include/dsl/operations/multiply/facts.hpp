@@ -5,7 +5,7 @@
 
 namespace dsl::operations {
 
-/// The product of two operands; an operand with one channel, or one pixel, is broadcast.
+/// Multiplies two operands. An operand with one channel, or with one pixel, is broadcast.
 inline constexpr row multiply{.name = "multiply",
                               .inputs = 2,
                               .output = makes::broadcast,

@@ -6,7 +6,7 @@
 
 namespace dsl::plain::TYPENET_MODE {
 
-/// An operand of multiply with the output's shape: row(n, c)[i * step] is its value for channel c, pixel i.
+/// An operand of multiply, broadcast to the output's shape: row(n, c)[i * step] is its value for channel c and pixel i.
 template <class T>
 struct broadcast {
   view<T> const& from;
@@ -28,8 +28,8 @@ template <class T>
     }
 }
 
-/// Computes the gradient of one operand: dy times the other one, which the step reads, summed over the channels and
-/// pixels to which it was broadcast. Pixels are summed in double.
+/// Computes the gradient of one operand. It is dy times the other operand, summed over the channels and pixels to which
+/// the first operand was broadcast. Pixels are summed in double.
 template <class T>
 [[gnu::cold]] void multiply_backward(host::bound_step<T> const& b, step_context const&) {
   broadcast<T const> const other{b.x};

@@ -5,14 +5,14 @@
 
 namespace dsl::operations {
 
-/// The largest value of each window; the backward step reads its position.
+/// Computes the largest value of each window. The backward step reads the position of this value.
 inline constexpr row max_pool2d{.name = "max_pool2d",
                                 .output = makes::pooled,
                                 .options = options::window,
                                 .kept = kept::argmax,
                                 .slices = slices::always};
 
-/// The mean of each window, with or without zeros of the padding.
+/// Computes the mean of each window, with or without the zeros of the padding.
 inline constexpr row avg_pool2d{.name = "avg_pool2d",
                                 .output = makes::pooled,
                                 .options = options::window | options::counted_padding,

@@ -8,14 +8,14 @@
 
 namespace dsl::plain::TYPENET_MODE {
 
-/// The part of a window on the image.
+/// The part of a window that is on the image.
 struct pool_patch {
   window_part rows{};
   window_part columns{};
   int width = 0;  // of the image
 
   int size() const { return (rows.last - rows.first) * (columns.last - columns.first); }
-  /// Calls f(pixel, row in the window, column in the window) for every pixel.
+  /// Calls f(pixel, row in the window, column in the window) for every pixel of this part.
   template <class F>
   void for_each(F f) const {
     for (int i = rows.first; i < rows.last; ++i)
@@ -32,8 +32,9 @@ void for_each_window(shape const& in, shape const& out, window const& w, F f) {
         pool_patch{window_part_of(row, w.rows(), in.height), window_part_of(column, w.columns(), in.width), in.width});
 }
 
-/// Computes the largest value of each window, or NaN if the window contains one, as in PyTorch. argmax receives its
-/// position in the window, row-major, the first one of equal values. Padding is never the maximum.
+/// Computes the largest value of each window, or NaN if the window contains one, as in PyTorch. argmax receives the
+/// position of this value in the window, row-major; if several values are the largest, it is the position of the first.
+/// Padding is never the maximum.
 template <class T>
 [[gnu::cold]] void max_pool2d_forward(host::bound_step<T> const& b, step_context const&) {
   window const& w = b.node->window;
@@ -67,7 +68,7 @@ template <class T>
   });
 }
 
-/// Returns the divisor of a window's mean.
+/// Returns the number of values by which the sum of a window is divided to get its mean.
 template <class T>
 T numbers_in(pool_patch const& p, node const& n) {
   return static_cast<T>(n.counts_padding ? n.window.height * n.window.width : p.size());

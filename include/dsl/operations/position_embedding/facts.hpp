@@ -5,7 +5,7 @@
 
 namespace dsl::operations {
 
-/// The input plus a learnt number for each channel of each pixel.
+/// Adds a learnt number to each channel of each pixel.
 inline constexpr row position_embedding{.name = "position_embedding",
                                         .parameters = 1,
                                         .roles = {role::kernel},

@@ -7,7 +7,7 @@
 
 namespace dsl::plain::TYPENET_MODE {
 
-/// Adds the embedding, (pixels, channels) as in PyTorch, to each sample. y may be x.
+/// Adds the embedding, which is (pixels, channels) as in PyTorch, to each sample. y may be the same memory as x.
 template <class T>
 [[gnu::cold]] void position_embedding_forward(host::bound_step<T> const& b, step_context const&) {
   for_each_channel(b.to, [&](int n, int c) {
@@ -18,7 +18,8 @@ template <class T>
   });
 }
 
-/// Computes dx and the embedding's gradient, which is a sum over samples in double. dx may be dy.
+/// Computes dx and the gradient of the embedding, which is summed over samples in double. dx may be the same memory as
+/// dy.
 template <class T>
 [[gnu::cold]] void position_embedding_backward(host::bound_step<T> const& b, step_context const&) {
   int const channels = b.dy.shape.channels;

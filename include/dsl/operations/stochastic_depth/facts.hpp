@@ -5,7 +5,8 @@
 
 namespace dsl::operations {
 
-/// Sets random samples to zero and divides the others by the probability of keeping one; does nothing in inference.
+/// Sets random samples to zero and divides the other samples by the probability that a sample is not set to zero. Does
+/// nothing in inference.
 inline constexpr row stochastic_depth{.name = "stochastic_depth",
                                       .options = options::share,
                                       .forward_in_place = true,

@@ -5,7 +5,7 @@
 
 namespace dsl::operations {
 
-/// The input, copied to another device.
+/// Copies its input to another device.
 inline constexpr row transfer{.name = "transfer", .slices = slices::always};
 
 }  // namespace dsl::operations
