@@ -14,17 +14,16 @@ struct value {
 
 namespace detail {
 
-/// The maximum depth of nested modules. GCC and Clang evaluate about 120 lower() functions within each other, nvcc
-/// about 60.
+/// The largest depth of nested modules. GCC and Clang can evaluate about 120 nested calls of lower(), nvcc about 60.
 inline constexpr int most_nested = 100;
-/// More layers and modules than a network can have.
+/// A number that is larger than the number of layers and modules in any network.
 inline constexpr int all_scopes = 0x7fffffff;
 
 }  // namespace detail
 
-/// Appends nodes to a graph; every layer's lower() gets one. Without storage it only counts. A network is lowered
-/// twice: first to count, then into arrays of exactly that size. append() does not check its arguments; rules/judge.hpp
-/// checks the whole graph afterwards.
+/// Appends nodes to a graph. Every layer's lower() receives a builder. Without storage, a builder only counts. A
+/// network is lowered twice: first to count nodes, then into arrays of exactly these sizes. append() does not check its
+/// arguments; rules/judge.hpp checks the whole graph afterwards.
 class builder {
  public:
   constexpr builder() = default;
@@ -34,17 +33,18 @@ class builder {
   constexpr explicit builder(graph<Sizes>& g)
       : nodes_(g.nodes), edges_(g.edges), tensors_(g.tensors), parameters_(g.parameters), scopes_(g.scopes) {}
 
-  /// Lowers into arrays of the sizes that a first builder has counted, for a network that is known only at run time.
+  /// Lowers a network that is known only at run time, into arrays of the sizes that a first builder has counted.
   constexpr builder(node* nodes, int* edges, tensor* tensors, dsl::parameter* parameters, scope* scopes)
       : nodes_(nodes), edges_(edges), tensors_(tensors), parameters_(parameters), scopes_(scopes) {}
 
   /// Return what has been appended so far, and the first broken rule.
   constexpr graph_sizes const& sizes() const { return sizes_; }
   constexpr verdict const& first_fault() const { return fault_; }
-  /// Returns the number of nodes that preceded the first fault.
+  /// Returns how many nodes had been appended when the first rule was broken.
   constexpr int nodes_before_fault() const { return nodes_before_fault_; }
 
-  /// Appends a node with one output of shape `out`. The parameters declared since the last node become its own.
+  /// Appends a node with one output of shape `out`. Parameters that have been declared since the previous node belong
+  /// to the new node.
   constexpr value append(node n, value const* inputs, int count, shape out) {
     n.first_input = sizes_.edges;
     n.inputs = count > 0 ? count : 0;
@@ -82,7 +82,7 @@ class builder {
     return append(n, inputs, Count, out);
   }
 
-  /// Declares a parameter of the node that is appended next; see struct parameter for its layout.
+  /// Declares a parameter of the next node to be appended. For the layout of the parameter, see struct parameter.
   constexpr void parameter(dsl::parameter p) {
     p.node = sizes_.nodes;
     p.frozen = frozen_;
@@ -105,7 +105,7 @@ class builder {
     return before;
   }
 
-  /// Makes a value a further output of the network, named by the current layer.
+  /// Makes a value a further output of the network. The output's name is that of the current layer.
   constexpr void mark_output(value out) {
     if (nodes_ && out.tensor >= 0 && out.tensor < sizes_.tensors)
       nodes_[tensors_[out.tensor].producer].further_output = scope_;
@@ -132,8 +132,8 @@ class builder {
     return before;
   }
   constexpr void set_factors(update_factors const& f) { factors_ = f; }
-  /// Records `why` and its place if `holds` is false and no rule has been broken before; later faults may be
-  /// consequences. lower() continues with any shape.
+  /// If `holds` is false and no rule has been broken before, records `why` and its place; faults after the first may be
+  /// its consequences. lower() must then continue with any shape.
   constexpr bool require(bool holds, fault const& why) {
     if (!holds && fault_.holds()) {
       static_cast<fault&>(fault_) = why;
@@ -144,12 +144,13 @@ class builder {
     return holds;
   }
 
-  /// Does what require() does, unless the network's input is in intended<...>: for probable mistakes that can be meant.
+  /// Does the same as require(), unless the network's input is in intended<...>. It is for mistakes that are probable,
+  /// but that a user may also intend.
   constexpr bool require_unless_intended(bool holds, fault const& why) { return require(holds || is_intended_, why); }
   constexpr void set_intended() { is_intended_ = true; }
   constexpr bool is_intended() const { return is_intended_; }
 
-  /// Lowers a combinator's child, and records its place for error messages and weight names:
+  /// Lowers a child of a combinator, and records the child's place for error messages and weight names:
   ///   value const out = b.lower_child<Child>(i, in);
   template <class Child>
   constexpr value lower_child(int index, value in);  // in layer.hpp, since it checks whether Child is a layer
@@ -171,13 +172,13 @@ class builder {
     return out;
   }
 
-  /// Replaces the type's name of the current layer, also in the names of its weights.
+  /// Replaces the name of the current layer's type, also in the names of the layer's weights.
   constexpr void name_layer(detail::name own) {
     if (!scopes_) return;
     scopes_[scope_].name = own;
     scopes_[scope_].is_named = true;
   }
-  /// Makes the weights of the current layer's children be named by the child's index.
+  /// Makes the index of each child of the current layer a part of the names of the child's weights.
   constexpr void number_children() {
     if (scopes_) scopes_[scope_].numbers_children = true;
   }
@@ -202,7 +203,7 @@ class builder {
   }
 
  private:
-  /// Checks that a layer returned a tensor of the graph with the tensor's shape.
+  /// Checks that the value that a layer returned is a tensor of the graph and has the tensor's shape.
   constexpr void check(value const& v) {
     if (v.tensor < 0 || v.tensor >= sizes_.tensors) {
       require(false, {.broken = rule::values_are_in_the_graph, .wanted = sizes_.tensors, .found = v.tensor});

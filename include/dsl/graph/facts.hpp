@@ -7,7 +7,8 @@
 
 namespace dsl {
 
-/// Returns the facts of a node's operation: those of its activation function, of a custom operation, or of its kind.
+/// Returns the facts about a node's operation. For an activation or a custom operation, they are those of its function
+/// or of its type.
 constexpr operations::row const& facts_of(node const& n) {
   if (n.kind == op::activation) return operations::activations[static_cast<int>(n.function)];
   if (n.kind == op::custom) return n.custom->facts;

@@ -15,7 +15,8 @@ struct graph_sizes {
   int devices = 1;  // one more than the highest device of a node
 };
 
-/// A network as values in topological order, which passes, plans and executors read. It does not own the arrays.
+/// A view of a network's nodes in topological order and of its other tables, which passes, plans and executors read.
+/// The view does not own the arrays.
 struct graph_view {
   node const* nodes = nullptr;
   int const* edges = nullptr;
@@ -34,7 +35,7 @@ struct graph_view {
   constexpr int result() const { return nodes[size.nodes - 1].output; }
 };
 
-/// The arrays behind a graph_view, of exactly the sizes needed.
+/// The arrays of a network, which a graph_view refers to. They have exactly the sizes needed.
 template <graph_sizes Sizes>
 struct graph {
   node nodes[Sizes.nodes > 0 ? Sizes.nodes : 1]{};
@@ -43,20 +44,21 @@ struct graph {
   parameter parameters[Sizes.parameters > 0 ? Sizes.parameters : 1]{};
   scope scopes[Sizes.scopes > 0 ? Sizes.scopes : 1]{};
 
-  /// Returns a view of the arrays, which must outlive it.
+  /// Returns a view of the arrays. The arrays must outlive the view.
   constexpr graph_view view() const { return {nodes, edges, tensors, parameters, scopes, Sizes}; }
 };
 
-/// Whether a node is a further input, that of a named_input<...>; its scope has the input's name.
+/// Whether a node is a further input, which named_input<...> makes. Its scope has the input's name.
 constexpr bool is_further_input(graph_view const& g, int n) { return n > 0 && g.nodes[n].kind == op::input; }
-/// Returns the number of further inputs before node n, or of all if n is the number of nodes.
+/// Returns the number of further inputs before node n. If n is the number of nodes, this is the number of all further
+/// inputs.
 constexpr int further_inputs(graph_view const& g, int n) {
   int count = 0;
   for (int i = 1; i < n; ++i) count += is_further_input(g, i) ? 1 : 0;
   return count;
 }
-/// Returns the number of tokens that an input may have, the smallest vocabulary of the embeddings that read it; 0 if
-/// none does, and it may have any numbers.
+/// Returns the number of different tokens that an input may have: the smallest vocabulary of the embeddings that read
+/// the input. Returns 0 if no embedding reads it; the input may then have any numbers.
 constexpr int vocabulary_of(graph_view const& g, int input) {
   int least = 0;
   for (int n = 0; n < g.size.nodes; ++n) {
@@ -67,7 +69,7 @@ constexpr int vocabulary_of(graph_view const& g, int input) {
   }
   return least;
 }
-/// Whether a node computes a further output, that of a named_output<...>.
+/// Whether a node computes a further output, which named_output<...> makes.
 constexpr bool is_further_output(graph_view const& g, int n) { return g.nodes[n].further_output > 0; }
 /// Whether a node computes an output of the network: a further one, or its result.
 constexpr bool is_output(graph_view const& g, int n) { return n == g.size.nodes - 1 || is_further_output(g, n); }
@@ -90,8 +92,8 @@ constexpr int output_node(graph_view const& g, int k) {
   while (!is_further_output(g, n) || --k > 0) ++n;
   return n;
 }
-/// Returns a node's number without counting the transfers that placement has inserted. Dropout uses it for its random
-/// numbers, so that a network on several devices draws the same ones as on one.
+/// Returns a node's number, without counting the transfers between devices. Dropout draws its random numbers with this
+/// number, so that a network draws the same random numbers on several devices as on one.
 constexpr int number_of(graph_view const& g, int n) {
   int number = n;
   for (int i = 0; g.size.devices > 1 && i < n; ++i)

@@ -3,8 +3,9 @@
 
 namespace dsl {
 
-/// The distribution of a kernel's initial values, by its fan_in and fan_out. Normal distributions are truncated at
-/// twice their deviation, as in Keras. glorot_normal and he_normal state the deviation after truncation.
+/// The distribution of a kernel's initial values, which may depend on the kernel's fan_in and fan_out. Normal
+/// distributions are truncated at twice their standard deviation, as in Keras. For glorot_normal and he_normal, the
+/// deviation is that after truncation.
 enum class distribution : unsigned char {
   glorot_uniform,    // in +-sqrt(6 / (fan_in + fan_out)) (Glorot & Bengio 2010)
   glorot_normal,     // deviation sqrt(2 / (fan_in + fan_out))

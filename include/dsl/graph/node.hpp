@@ -8,20 +8,20 @@
 
 namespace dsl {
 
-/// A sliding window along the rows or along the columns of an image.
+/// A sliding window along one side of an image: along its rows or along its columns.
 struct window_side {
   int size = 1;
   int stride = 1;
   int before = 0;    // zeros before the first row
   int dilation = 1;  // rows of the image from one row of the window to the next
 
-  /// Returns the rows of the image from the window's first to its last, at most the largest int.
+  /// Returns the number of image rows from the window's first row to its last, at most the largest int.
   constexpr int span() const {
     long long const all = (size - 1LL) * dilation + 1;
     return all > 0x7fffffffLL ? 0x7fffffff : static_cast<int>(all);
   }
-  /// Returns the rows of padding that the last of `out` windows needs after an image of `in` rows; if negative, the
-  /// number of rows that no window reaches.
+  /// Returns how many rows of padding the last of `out` windows needs after an image of `in` rows. If the result is
+  /// negative, it is minus the number of rows that no window reaches.
   constexpr long long behind(int in, int out) const { return (out - 1LL) * stride + span() - in - before; }
 
   friend constexpr bool operator==(window_side const&, window_side const&) = default;
@@ -45,9 +45,9 @@ struct window {
   constexpr window_side columns() const {
     return {width, column_stride == 0 ? stride : column_stride, pad_left, column_dilation};
   }
-  /// Whether it skips rows or columns of the image.
+  /// Whether the window skips rows or columns of the image.
   constexpr bool is_dilated() const { return row_dilation != 1 || column_dilation != 1; }
-  /// Whether the stride is s along rows and columns.
+  /// Whether the stride is s along both rows and columns.
   constexpr bool strides_by(int s) const { return stride == s && (column_stride == 0 || column_stride == s); }
 
   friend constexpr bool operator==(window const&, window const&) = default;
@@ -56,7 +56,8 @@ struct window {
 /// Whether `all` channels can be split into `groups` equal groups.
 constexpr bool divides(int groups, int all) { return groups > 0 && all % groups == 0; }
 
-/// Whether `all` channels are queries, keys and values of equal size, each of which `heads` heads share equally.
+/// Whether `all` channels can be split into queries, keys and values of equal size, and each of these into `heads`
+/// equal heads.
 constexpr bool has_whole_heads(int all, int heads) { return all > 0 && all % 3 == 0 && divides(heads, all / 3); }
 
 /// The rows of a window inside the image, or the columns: [first, last) of the window, whose row 0 is the image's
@@ -72,15 +73,16 @@ constexpr window_part window_part_of(int place, int size, int stride, int before
   int const begin = place * stride - before;
   return {begin, begin < 0 ? -begin : 0, size < input - begin ? size : input - begin};
 }
-/// Returns the part of a window without dilation.
+/// Returns the part of window number `place` that is inside an image, for a window without dilation.
 constexpr window_part window_part_of(int place, window_side const& s, int input) {
   return window_part_of(place, s.size, s.stride, s.before, input);
 }
 
-/// The most tokens of a vocabulary: samples are floats, which hold every whole number below it, 16777216, exactly.
+/// The largest number of tokens in a vocabulary. Samples are floats, which represent all integers up to 16777216
+/// exactly.
 inline constexpr int largest_vocabulary = 1 << 24;
 
-/// Whether a vocabulary can have so many tokens.
+/// Whether a vocabulary can have this number of tokens.
 constexpr bool is_vocabulary(long long tokens) { return tokens > 0 && tokens <= largest_vocabulary; }
 
 struct custom_op;
@@ -112,7 +114,7 @@ struct node {
   friend constexpr bool operator==(node const&, node const&) = default;
 };
 
-/// A value that flows between nodes, the output of exactly one of them.
+/// A value that flows between nodes. It is the output of exactly one node.
 struct tensor {
   dsl::shape shape{};
   int producer = -1;
@@ -140,11 +142,11 @@ struct parameter {
   initializer initial{};
   update_factors factors{};
 
-  /// Returns the number of elements.
+  /// Returns the number of the parameter's elements.
   constexpr long long count() const { return 1LL * dims[0] * dims[1] * dims[2] * dims[3]; }
-  /// Whether it is a running statistic of a batch_norm.
+  /// Whether the parameter is a running statistic of a batch_norm.
   constexpr bool is_statistic() const { return role == dsl::role::moving_mean || role == dsl::role::moving_variance; }
-  /// Whether the optimizer changes it.
+  /// Whether the optimizer changes the parameter.
   constexpr bool trainable() const { return !frozen && !is_statistic(); }
 };
 

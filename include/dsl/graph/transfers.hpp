@@ -6,9 +6,9 @@
 
 namespace dsl::detail {
 
-/// Inserts an op::transfer for each tensor and each other device that reads it, before the first node on that device
-/// that reads it. Afterwards only transfers read tensors of another device. For passes and executors they are nodes
-/// like any other.
+/// Inserts an op::transfer for each tensor and each other device that reads the tensor. The transfer comes before the
+/// first node on that device that reads the tensor. Afterwards, only transfers read tensors of another device. For
+/// passes and executors, transfers are nodes like any other.
 class transfer_pass {
  public:
   /// Calls keep(node, inputs, shape) for every node of the new graph in order. `inputs` are tensors of the new graph;
@@ -43,7 +43,7 @@ class transfer_pass {
   }
 
  private:
-  /// Returns the device that first reads an input; it is loaded there.
+  /// Returns the device that is the first to read an input. The input is loaded there.
   static constexpr short device_of_input(graph_view const& g, int tensor) {
     for (int n = 1; n < g.size.nodes; ++n)
       for (int i = 0; i < g.nodes[n].inputs; ++i)
@@ -63,7 +63,7 @@ constexpr graph_sizes sizes_with_transfers(graph_view const& g) {
   return s;
 }
 
-/// Writes the graph with transfers into arrays of those sizes. Scopes stay as they are.
+/// Writes the graph with transfers into arrays of the sizes that sizes_with_transfers() returns. Scopes do not change.
 constexpr void insert_transfers(graph_view const& g, node* nodes, int* edges, tensor* tensors, parameter* parameters) {
   int made = 0;
   int edge = 0;

@@ -90,8 +90,8 @@ enum class rule : unsigned char {
   is_reported,  // an error in a type of the network; the compiler has said so
 };
 
-/// A broken rule and the numbers for its message, as a layer's lower() passes them to require(). It is small, because
-/// compiling one network constructs hundreds, almost all of them unused.
+/// A broken rule and the numbers for its message, as a layer's lower() passes them to require(). A fault is small,
+/// because compiling one network constructs hundreds of faults, almost all of which are not used.
 struct fault {
   rule broken = rule::holds;
   shape first{};
@@ -104,7 +104,7 @@ struct fault {
   constexpr bool holds() const { return broken == rule::holds; }
 };
 
-/// The number of child indices that a verdict's place has room for.
+/// The largest number of child indices in the place of a verdict.
 inline constexpr int deepest_layer = 24;
 
 /// The first broken rule of a network: the fault, its place as child indices from the network down, and the kind, the

@@ -19,16 +19,16 @@ struct analysis {
   list<int> channel;          // per tensor
 };
 
-/// Returns the node that computes a tensor's values, on any device: transfers are skipped.
+/// Returns the node that computes the values of a tensor, on any device. Transfers are skipped.
 [[gnu::cold]] constexpr node const& source_of(graph_view const& g, int tensor) {
   node const* n = &g.nodes[g.tensors[tensor].producer];
   while (n->kind == op::transfer) n = &g.nodes[g.tensors[g.input(*n)].producer];
   return *n;
 }
 
-/// Returns the channel block of a tensor: the target's, except for input images of fewer than 16 channels, which stay
-/// as they are in the data (libraries have convolutions for these, but none for a block that is mostly padding), and
-/// for tensors with one pixel per channel, which have only one layout.
+/// Returns the channel block of a tensor. This is the target's, except for two kinds of tensors. Input images of fewer
+/// than 16 channels stay as they are in the data: libraries have convolutions for these, but none for a block that is
+/// mostly padding. Tensors with one pixel per channel have only one layout.
 [[gnu::cold]] constexpr int block_of(graph_view const& g, int tensor, target const& to) {
   shape const& s = g.shape_of(tensor);
   if (to.channel_block == channels_last) return s.area() == 1 ? 1 : s.channels;
@@ -36,13 +36,13 @@ struct analysis {
   return s.area() == 1 || picture ? 1 : to.channel_block;
 }
 
-/// Whether a backward step of a node reads any of `what`.
+/// Whether a backward step of a node reads any of the values `what`.
 [[gnu::cold]] constexpr bool backward_reads(node const& n, operations::values what) {
   operations::row const& row = facts_of(n);
   return contains(row.reads[0] | row.reads[1], what);
 }
-/// Whether the backward pass reads a node's output. It may read that of a concat, because the node that wrote a slice
-/// may read it.
+/// Whether the backward pass reads a node's output. It may read the output of a concat, because the backward step of
+/// the node that wrote a slice of this output may read that slice.
 [[gnu::cold]] constexpr bool backward_reads_output(node const& n) {
   return n.kind == op::concat || backward_reads(n, operations::values::output);
 }
@@ -60,7 +60,7 @@ struct analysis {
   }
 }
 
-/// Returns the only node that reads a node's output, or -1.
+/// Returns the node that reads a node's output if there is only one such node, otherwise -1.
 [[gnu::cold]] constexpr int sole_reader(graph_view const& g, analysis const& a, int n) {
   int const t = g.nodes[n].output;
   return a.readers[t] == 1 ? a.reader[t] : -1;
@@ -72,7 +72,7 @@ struct analysis {
   return false;
 }
 
-/// Finds the tensors whose gradient is needed: those computed from a trainable parameter.
+/// Finds the tensors whose gradient is needed. These are the tensors that are computed from a trainable parameter.
 [[gnu::cold]] constexpr void find_needed_gradients(graph_view const& g, mode m, analysis& a) {
   a.needs_gradient = list<bool>(g.size.tensors, false);
   if (m != mode::training) return;
@@ -84,9 +84,9 @@ struct analysis {
   }
 }
 
-/// Fuses batch_norm with the relu after it and, where no gradient is wanted, as in inference, conv2d with both. In
-/// training the batch's mean cancels a bias before a batch_norm and its gradient is zero, so adding it is skipped,
-/// except before a frozen batch_norm, which uses no mean of the batch.
+/// Fuses batch_norm with the relu after it. Where no gradient is needed, as in inference, also fuses conv2d with both.
+/// In training, the subtraction of the batch's mean cancels a bias before a batch_norm, and the bias's gradient is
+/// zero, so the bias is not added. A frozen batch_norm does not use the batch's mean, so a bias before it is added.
 [[gnu::cold]] constexpr void fuse(graph_view const& g, mode m, analysis& a) {
   int const nodes = g.size.nodes;
   a.owner = list<int>(nodes);
@@ -120,13 +120,13 @@ struct analysis {
   }
 }
 
-/// The position of a tensor in a buffer of `all` channels.
+/// The position of a tensor in a buffer that has `all` channels.
 struct slice_place {
   int first = 0;
   int channels = 0;
   int all = 0;
 };
-/// The granularity in which libraries load and store, in bytes.
+/// The number of bytes that libraries load and store at once.
 inline constexpr int library_bytes = 16;
 
 /// Whether the step that makes a tensor may write into channels of a larger buffer. typenet's own kernels may. A
@@ -150,7 +150,7 @@ inline constexpr int library_bytes = 16;
   return false;
 }
 
-/// Whether a node's output is its input under another name.
+/// Whether a node's output is the same memory as its input, under another name.
 [[gnu::cold]] constexpr bool renames_input(graph_view const& g, plan_options const& o, node const& x) {
   switch (facts_of(x).renames) {
     case operations::renames::never: break;
@@ -199,7 +199,7 @@ inline constexpr int library_bytes = 16;
   return a;
 }
 
-/// Returns the tensor in whose buffer a tensor lives, and its first channel there.
+/// Returns the tensor whose buffer contains a tensor, and the tensor's first channel in that buffer.
 [[gnu::cold]] constexpr placement root_of(analysis const& a, int tensor) {
   placement p{tensor, 0};
   for (; a.parent[p.buffer] >= 0; p.buffer = a.parent[p.buffer]) p.channel += a.channel[p.buffer];

@@ -5,7 +5,8 @@
 
 namespace dsl::detail {
 
-/// Returns the time of each step for liveness: the steps of a group run together, at the time of the first.
+/// Returns the time of each step, from which lifetimes are computed. The steps of a group run together, at the time of
+/// the group's first step.
 [[gnu::cold]] constexpr list<int> times_of(plan const& p) {
   list<int> time(p.steps.size());
   for (int s = 0; s < p.steps.size(); ++s) {
@@ -34,7 +35,8 @@ namespace dsl::detail {
 }
 
 /// Assigns offsets to a device's buffers in its part of the activation region, which follows those of higher devices.
-/// Sweeps over the steps with a sorted list of holes, and takes the best fit; takes O(buffers x holes) time.
+/// Goes through the steps with a sorted list of free ranges, and chooses the smallest range in which a buffer fits.
+/// This takes O(buffers x free ranges) time.
 [[gnu::cold]] constexpr void assign_offsets(plan& p, int device) {
   struct hole {
     long long at = 0;

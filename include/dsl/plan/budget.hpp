@@ -5,7 +5,7 @@
 
 namespace dsl {
 
-/// The values that the backward pass computes again, and the cost of that.
+/// The values that the backward pass computes a second time instead of storing them, and what this costs.
 struct recomputation {
   detail::list<bool> again{};  // per tensor, for make_plan; empty: nothing
   long long bytes = 0;         // of the plan
@@ -14,14 +14,15 @@ struct recomputation {
 
 namespace detail {
 
-/// Whether running an operation again multiplies as many numbers as its forward pass does. Its result is kept if
-/// computing the other values again frees enough memory.
+/// Whether computing an operation a second time takes as many multiplications as its forward pass. The result of such
+/// an operation is stored if computing other values a second time frees enough memory.
 [[gnu::cold]] constexpr bool is_product(node const& x) {
   return facts_of(x).gradients == operations::gradient_steps::weights_and_data;
 }
 
-/// Predicts the time of a forward step in units of the time that moving a byte takes. A processor core does about 16
-/// multiply-adds in that time. A product has a surcharge, so that no number of other steps costs more.
+/// The cost of a forward step is its predicted time, in units of the time that it takes to move a byte; a processor
+/// core does about 16 multiply-adds in that time. This surcharge is added for a product, so that any number of other
+/// steps costs less.
 inline constexpr long long surcharge = 1LL << 48;
 [[gnu::cold]] constexpr long long cost_of(graph_view const& g, plan const& p, step const& s) {
   long long cost = 0;
@@ -34,14 +35,14 @@ inline constexpr long long surcharge = 1LL << 48;
   return is_product(x) ? cost + surcharge + forward_macs(g, x) * p.samples_of(s).size / 16 : cost;
 }
 
-/// A buffer of the first micro-batch that can be computed again instead of kept.
+/// A buffer of the first micro-batch whose values can be computed a second time instead of being stored.
 struct candidate {
   int buffer = -1;
   long long bytes = 0;
   long long cost = 0;
 
   constexpr bool is_cheap() const { return cost < surcharge; }
-  /// Whether this candidate costs more per byte than c.
+  /// Whether this candidate costs more per byte than the candidate c.
   constexpr bool is_dearer_than(candidate const& c) const {
     return static_cast<double>(cost) * static_cast<double>(c.bytes) >
            static_cast<double>(c.cost) * static_cast<double>(bytes);
@@ -78,7 +79,8 @@ class recomputation_search {
     if (s_.cell_of.size() == 0) find_candidates(emit_plan(g_, options_));
   }
   constexpr bool done() const { return s_.now == stage::done; }
-  /// Whether a plan that fits has been found. The search continues to find a cheaper one.
+  /// Whether a plan that takes at most `allowed` bytes has been found. The search then continues to look for a cheaper
+  /// plan.
   constexpr bool fits() const { return s_.best.bytes <= allowed_ && s_.now != stage::all_but_products; }
   constexpr search_state const& state() const { return s_; }
 
@@ -169,7 +171,8 @@ class recomputation_search {
     s_.candidates.insert(at, c);
   }
 
-  /// Makes the plan in which the chosen candidates are computed again. If none is, the plan keeps everything.
+  /// Makes the plan in which the chosen candidates are computed a second time. If no candidate is chosen, the plan
+  /// stores all values.
   [[gnu::cold]] constexpr recomputation make() const {
     recomputation r;
     bool any = false;
@@ -200,7 +203,8 @@ class recomputation_search {
     if (better) s_.best = static_cast<recomputation&&>(r);
   }
 
-  /// Changes whether candidate i is computed again, if the plan then takes fewer than `bytes` and costs at most `cost`.
+  /// Changes whether candidate i is computed a second time, if the resulting plan takes fewer than `bytes` bytes and
+  /// costs at most `cost`.
   [[gnu::cold]] constexpr bool change(int i, long long bytes, long long cost = -1) {
     s_.chosen[i] = !s_.chosen[i];
     recomputation r = make();
@@ -220,8 +224,8 @@ class recomputation_search {
 
 }  // namespace detail
 
-/// Chooses the values that a training step with these options computes again, so that its plan takes at most `allowed`
-/// bytes. If none does, returns the choice with the fewest bytes found.
+/// Chooses the values that a training step with these options computes a second time, so that its plan takes at most
+/// `allowed` bytes. If there is no such plan, returns the choice with the fewest bytes that was found.
 [[gnu::cold]] constexpr recomputation choose_recomputation(graph_view const& g, plan_options const& o,
                                                            long long allowed) {
   if (long long const bytes = make_plan(g, o).bytes(); bytes <= allowed) return {.bytes = bytes};

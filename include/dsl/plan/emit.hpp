@@ -83,8 +83,8 @@ class emitter {
   [[gnu::cold]] constexpr void put_parameter(int k, access how) {
     p_.operands.push({content::parameter, how, k, p_.parameter_buffers[k]});
   }
-  /// Appends an operand for a parameter's gradient. The first micro-batch writes where the sum will be; later ones
-  /// write to a temporary buffer, to be added.
+  /// Appends an operand for the gradient of a parameter. The first micro-batch writes it to the place of the sum; later
+  /// micro-batches write it to a temporary buffer, which is then added to the sum.
   [[gnu::cold]] constexpr void put_parameter_gradient(int k) {
     int at = p_.parameter_gradient_buffers[k];
     if (micro_ > 0) {
@@ -94,7 +94,7 @@ class emitter {
     p_.operands.push({content::parameter_gradient, access::write, k, at});
     whole_[k] = micro_ == p_.micro_batches - 1;
   }
-  /// Appends a step that adds each parameter gradient written by the steps from `first` on.
+  /// Appends a step that adds all parameter gradients that the steps from number `first` on have written.
   [[gnu::cold]] constexpr void add_gradients(int first) {
     for (int s = first, behind = p_.steps.size(); s < behind; ++s)
       for (int i = p_.steps[s].first_operand, last = i + p_.steps[s].operands; i < last; ++i) {
@@ -107,19 +107,21 @@ class emitter {
         end();
       }
   }
-  /// Appends an operand for a gradient: the first contribution writes it, later ones accumulate.
+  /// Appends an operand for the gradient of a tensor. The first step that contributes to the gradient writes it; later
+  /// steps add to it.
   [[gnu::cold]] constexpr void put_contribution(int tensor) {
     int& count = contributions_[micro_ * g_.size.tensors + root_of(a_, tensor).buffer];
     put(content::gradient, count++ == 0 ? access::write : access::accumulate, tensor);
   }
 
-  /// Returns the output of a node's step, fused operations included.
+  /// Returns the tensor that a node's step writes, which is the output of the last operation fused with it.
   [[gnu::cold]] constexpr int result_of(int n) const {
     if (a_.activation_of[n] >= 0) return g_.nodes[a_.activation_of[n]].output;
     if (a_.batch_norm_of[n] >= 0) return g_.nodes[a_.batch_norm_of[n]].output;
     return g_.nodes[n].output;
   }
-  /// Returns the concat for which a batch_norm's step waits, so that the concat's branches can share a launch; or -1.
+  /// If a batch_norm's step must wait for the other branches of a concat, so that they can share a kernel launch,
+  /// returns the concat; otherwise returns -1.
   [[gnu::cold]] constexpr int group_of(int n) const {
     node const& x = g_.nodes[n];
     if (x.kind != op::batch_norm || x.frozen || p_.options.mode != mode::training) return -1;
@@ -127,8 +129,8 @@ class emitter {
     int const parent = a_.parent[result_of(n)];
     return parent < 0 ? -1 : g_.tensors[parent].producer;
   }
-  /// Whether a node is a transfer that only a concat reads. It comes after all work of the concat's device on its own
-  /// branches.
+  /// Whether a node is a transfer whose output only a concat reads. Its step comes after all steps for branches that
+  /// the concat's device computes itself.
   [[gnu::cold]] constexpr bool comes_with_concat(int n) const {
     int const out = g_.nodes[n].output;
     return g_.nodes[n].kind == op::transfer && a_.readers[out] == 1 && g_.nodes[a_.reader[out]].kind == op::concat;
@@ -138,8 +140,8 @@ class emitter {
     return group_of(owner) == concat && result_of(owner) == edge_tensor;
   }
 
-  /// Emits the steps that load images, where the network begins, and labels, where it ends: one step if both are on
-  /// one device. Then a step for each further input.
+  /// Emits the steps that load the images, on the device where the network begins, and the labels, on the device where
+  /// it ends. If both are the same device, this is one step. Then emits a step for each further input.
   [[gnu::cold]] constexpr void load() {
     int const last = g_.nodes[g_.size.nodes - 1].device;
     begin_on(g_.nodes[0].device, action::load);
@@ -252,7 +254,8 @@ class emitter {
     }
     end();
   }
-  /// Appends an operand for one input's channels of a concat's output, or for the whole output of an add.
+  /// Appends an operand for those channels of a concat's output that belong to one input, or for the whole output of an
+  /// add.
   [[gnu::cold]] constexpr void put_slice(content what, access how, node const& x, int edge) {
     put(what, how, x.output);
     if (x.kind == op::concat)
@@ -278,8 +281,9 @@ class emitter {
     end();
   }
 
-  /// Emits the steps that compute a tensor again, if it was not kept and they have not run yet. Of a concat's buffer
-  /// they fill only the slices that are needed: the input of another branch may already be overwritten by its gradient.
+  /// Emits the steps that compute a tensor a second time, if it was not stored and these steps have not been emitted
+  /// yet. In the buffer of a concat, they fill only the slices that are needed: the input of another branch may already
+  /// be overwritten by its gradient.
   [[gnu::cold]] constexpr void compute_again(int tensor) {
     int const t = micro_ * g_.size.tensors + tensor;
     int const b = p_.activations[t].buffer;
@@ -302,8 +306,8 @@ class emitter {
   [[gnu::cold]] constexpr void compute_inputs_again(int n) {
     for (int i = 0; i < g_.nodes[n].inputs; ++i) compute_again(g_.input(g_.nodes[n], i));
   }
-  /// Emits a forward step once more. It leaves running statistics alone, and a batch_norm reads the moments that it
-  /// saved.
+  /// Emits a forward step a second time. This step does not change running statistics, and a batch_norm reads the mean
+  /// and variance that its first step saved.
   [[gnu::cold]] constexpr void repeat(int s) {
     step const first = p_.steps[s];
     begin(first);
@@ -319,7 +323,7 @@ class emitter {
     }
     end();
   }
-  /// Emits the steps that compute again the operands of a node's backward step.
+  /// Emits the steps that compute the operands of a node's backward step a second time, as far as they are not stored.
   [[gnu::cold]] constexpr void compute_operands_again(int n, int edge = 0) {
     node const& x = g_.nodes[n];
     operations::row const& row = facts_of(x);
@@ -394,7 +398,8 @@ class emitter {
     end();
   }
 
-  /// Emits the gradient of one input. The first input's step also computes the gradients of the parameters.
+  /// Emits the step that computes the gradient of one input. The step for the first input also computes the gradients
+  /// of the parameters.
   [[gnu::cold]] constexpr void backward_step(int n, int edge = 0, int group = -1) {
     node const& x = g_.nodes[n];
     operations::row const& row = facts_of(x);
@@ -434,8 +439,9 @@ class emitter {
           whole_[k] = a_.bias_skipped[n] && g_.parameters[k].role == role::bias;  // it stays zero
         }
   }
-  /// Emits an all_reduce for each complete bucket. Gradients lie in memory in the order in which the backward pass
-  /// completes them, so a bucket is contiguous. Buckets have about equal size, and each belongs to one device.
+  /// Emits an all_reduce for each bucket of gradients that is complete. In memory, gradients are in the order in which
+  /// the backward pass completes them, so a bucket is contiguous. Buckets have about equal size, and each belongs to
+  /// one device.
   [[gnu::cold]] constexpr void all_reduce_what_is_whole() {
     long long const all = p_.region_bytes[static_cast<int>(region::gradients)];
     auto const bucket_at = [&](long long offset) { return offset * p_.options.all_reduce_buckets / all; };

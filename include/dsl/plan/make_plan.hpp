@@ -10,7 +10,7 @@ namespace dsl {
 
 namespace detail {
 
-/// Returns the steps of one batch, their operands and their buffers, without offsets.
+/// Returns the steps for one batch, their operands and their buffers. The buffers have no offsets yet.
 [[gnu::cold]] constexpr plan emit_plan(graph_view const& g, plan_options const& options, list<bool> const& again = {}) {
   plan p;
   p.options = options;
@@ -29,7 +29,7 @@ namespace detail {
   return p;
 }
 
-/// Gives every buffer its offset, and every step the steps that it waits for.
+/// Gives an offset to every buffer, and determines for every step which steps it waits for.
 [[gnu::cold]] constexpr void place_buffers(graph_view const& g, plan& p) {
   find_lifetimes(g, p);
   for (int d = g.size.devices - 1; d >= 0; --d) assign_offsets(p, d);
@@ -39,8 +39,9 @@ namespace detail {
 }  // namespace detail
 
 /// Returns the steps of one batch and the offsets of all buffers. The same function is used at compile time
-/// (training_bytes, verified) and at run time (executors), so that the two cannot differ. In training, the values of
-/// the tensors in `again` are computed again in the backward pass instead of kept; it has an entry per tensor or none.
+/// (training_bytes, verified) and at run time (executors), so that the two cannot differ. In training, the tensors
+/// marked in `again` are not stored, and the backward pass computes them a second time. `again` has an entry for each
+/// tensor, or no entries.
 [[gnu::cold]] constexpr plan make_plan(graph_view const& g, plan_options const& options,
                                        detail::list<bool> const& again = {}) {
   plan p = detail::emit_plan(g, options, again);

@@ -11,7 +11,8 @@ namespace dsl {
 enum class mode : unsigned char { training, evaluation, inference };
 
 /// The distance between a network's outputs y and their targets t. Each formula is averaged over samples and outputs,
-/// except that categorical_crossentropy is averaged over samples. A class number stands for its one-hot row.
+/// except that categorical_crossentropy is averaged over samples. A class number stands for a vector that is 1 at this
+/// number and 0 elsewhere.
 enum class loss : unsigned char {
   categorical_crossentropy,  // -log y[label]; after a softmax its gradient is that of the logits
   mean_squared_error,        // (y - t)^2
@@ -21,8 +22,9 @@ enum class loss : unsigned char {
   custom,                    // a custom_loss, defined outside the library
 };
 
-/// The targets that a sample's outputs are compared with: a class number, one value per output, or a class number per
-/// pixel of the output, whose channels are the classes; the mean is then over the batch's labelled pixels.
+/// The kind of targets with which a sample's outputs are compared: a class number, one value per output, or a class
+/// number per pixel of the output. In the last case, the channels of the output are the classes, and the mean is over
+/// all labelled pixels of the batch.
 enum class target_kind : unsigned char { classes, values, pixel_classes };
 
 /// Whether a loss accepts targets of this kind.
@@ -32,17 +34,17 @@ constexpr bool takes(loss l, target_kind targets) {
                                          : l != loss::categorical_crossentropy;
 }
 
-/// The channel_block of a target whose tensors have all channels of a pixel together: NHWC, as GPUs prefer.
+/// The channel_block of a target that stores all channels of a pixel side by side: NHWC, which GPUs prefer.
 inline constexpr int channels_last = 0;
 
-/// Whether a loss replaces the backward pass of the network's last operation, a softmax or sigmoid: its gradient is
-/// then with respect to the logits.
+/// Whether a loss replaces the backward step of the network's last operation, if that is a softmax or sigmoid. The
+/// gradient of the loss is then with respect to the logits.
 constexpr bool is_of_logits(loss l, node const& last) {
   return l == loss::binary_crossentropy ? last.kind == op::activation && last.function == function::sigmoid
                                         : l == loss::categorical_crossentropy && last.kind == op::softmax;
 }
 
-/// Whether this is so for the output that node n computes, and no other node reads that output.
+/// Whether a loss replaces the backward step of node n, whose output it uses. No other node may read that output.
 constexpr bool is_of_logits(graph_view const& g, loss l, int n) {
   return is_of_logits(l, g.nodes[n]) && g.tensors[g.nodes[n].output].readers == 0;
 }
@@ -61,7 +63,8 @@ struct target {
   bool library_writes_slices = false;
 };
 
-/// The options that, with the graph, determine a plan. batch: samples of a step on this device.
+/// The options that, together with the graph, determine a plan. `batch` is the number of samples of a step on this
+/// device.
 struct plan_options {
   int batch = 1;
   dsl::mode mode = dsl::mode::training;
@@ -74,15 +77,16 @@ struct plan_options {
   target_kind targets = target_kind::classes;
 };
 
-/// The memory that a training step may use: `bytes` for everything in its plan, with batches of up to `batch` samples.
-/// There is no limit if `batch` is 0.
+/// The memory that a training step may use. Its plan may take at most `bytes` bytes in total, with batches of up to
+/// `batch` samples. If `batch` is 0, there is no limit.
 struct memory_limit {
   long long bytes = 0;
   int batch = 0;
 };
 
-/// The samples of a micro-batch. All have equal size, except that the last one takes the rest: 10 samples in 4
-/// micro-batches are 2, 2, 2, 4. A batch with fewer samples than micro-batches stays whole: micro_batches_of() is 1.
+/// The samples of a micro-batch. All micro-batches have the same size, except that the last one also has the remaining
+/// samples: 10 samples in 4 micro-batches are 2, 2, 2, 4. A batch with fewer samples than micro-batches is not split:
+/// micro_batches_of() is 1.
 struct sample_range {
   int first = 0;
   int size = 0;
@@ -95,9 +99,9 @@ constexpr sample_range micro_batch(int batch, int count, int m) {
   return {m * each, m == count - 1 ? batch - m * each : each};
 }
 
-/// The region of a buffer; offsets count from its beginning. All plans of a network share the parameter regions:
-/// `parameters` for trainable ones, `statistics` for batch_norm's running statistics, and `frozen` for all of frozen
-/// layers.
+/// The memory region that contains a buffer. Offsets are counted from the beginning of the region. All plans of a
+/// network share the parameter regions: `parameters` for trainable ones, `statistics` for batch_norm's running
+/// statistics, and `frozen` for all of frozen layers.
 enum class region : unsigned char { parameters, statistics, gradients, slots, activations, frozen };
 inline constexpr int regions = 6;
 
@@ -118,7 +122,7 @@ enum class action : unsigned char {
   update,            // applies the optimizer to a device's trainable parameters
 };
 
-/// The content of an operand, with the kind of object that its `index` counts.
+/// What an operand contains. This also says what kind of object its `index` counts.
 enum class content : unsigned char {
   activation,          // tensor
   gradient,            // tensor: its gradient, of the loss
@@ -132,10 +136,11 @@ enum class content : unsigned char {
   squares,             // device: a double, the sum of its squared gradients
 };
 
-/// How a step uses an operand. accumulate: reads and adds to it.
+/// How a step uses an operand. `accumulate` means that the step adds to the operand.
 enum class access : unsigned char { read, write, accumulate };
 
-/// An operand of a step: `what` number `index`, in a buffer, starting at channel `channel`.
+/// An operand of a step: object number `index` of the kind `what`, in a buffer, starting at channel `channel` of the
+/// buffer.
 struct operand {
   content what = content::activation;
   access how = access::read;
@@ -144,7 +149,7 @@ struct operand {
   int channel = 0;
 };
 
-/// A step of an executor. Its operands are plan.operands[first_operand ... first_operand + operands).
+/// A step, which an executor runs. Its operands are plan.operands[first_operand ... first_operand + operands).
 struct step {
   action what = action::forward;
   op kind = op::input;
@@ -162,7 +167,8 @@ struct step {
   bool again = false;  // a forward step or copy that the backward pass repeats, because its result was not kept
 };
 
-/// A part of a region: batch x shape in channel blocks. It is live from step `first` to step `last`.
+/// A part of a region, for a batch of tensors of one shape in channel blocks. It is in use from step `first` to step
+/// `last`.
 struct buffer {
   region where = region::activations;
   dsl::shape shape{};
@@ -175,13 +181,14 @@ struct buffer {
   int last = -1;
 };
 
-/// A device's share of every region. The devices' shares are contiguous, the last device's first, because its gradients
-/// are complete first. The share of slots is that of parameters, once per optimizer slot.
+/// The bytes that a device has in each region. In a region, the devices' bytes follow each other; those of the last
+/// device come first, because its gradients are complete first. The bytes of slots are those of the parameters, once
+/// for each optimizer slot.
 struct device_bytes {
   long long bytes[regions] = {};
 };
 
-/// The position of a tensor's activation or gradient: a buffer, and the channel at which it starts there.
+/// Where the activation or the gradient of a tensor is stored: in which buffer, and at which of its channels.
 struct placement {
   int buffer = -1;
   int channel = 0;
@@ -208,7 +215,8 @@ struct plan {
   // Per buffer: the buffer into which the backward pass computes its values again, or -1; empty if it computes none.
   detail::list<int> again{};
 
-  /// Returns the buffer that holds the values of buffer b in the backward pass.
+  /// Returns the buffer that has the values of buffer b in the backward pass. This is another buffer if the values are
+  /// computed a second time.
   constexpr int in_backward_pass(int b) const { return b >= 0 && b < again.size() && again[b] >= 0 ? again[b] : b; }
 
   /// Returns the bytes of all regions.
@@ -217,11 +225,11 @@ struct plan {
     for (long long b : region_bytes) all += b;
     return all;
   }
-  /// Returns the samples of the batch that a step computes.
+  /// Returns which samples of the batch a step computes.
   [[gnu::cold]] constexpr sample_range samples_of(step const& s) const {
     return micro_batch(options.batch, micro_batches, s.micro);
   }
-  /// Returns the offset of a device's share of a region; for slots, of its share of the first slot.
+  /// Returns the offset of a device's bytes in a region. For slots, it is the offset of its bytes in the first slot.
   [[gnu::cold]] constexpr long long begin_of(region r, int device) const {
     long long begin = 0;
     for (int d = devices.size() - 1; d > device; --d)
@@ -231,10 +239,10 @@ struct plan {
   constexpr buffer const& buffer_of(operand const& o) const { return buffers[o.buffer]; }
 };
 
-/// Returns n, or the next multiple of `to` above it.
+/// Returns the smallest multiple of `to` that is at least n.
 constexpr long long round_up(long long n, long long to) { return (n + to - 1) / to * to; }
 
-/// Returns the channels of a buffer, rounded up to whole blocks.
+/// Returns the number of channels of a buffer, rounded up to whole blocks.
 constexpr long long padded_channels(buffer const& b) { return round_up(b.shape.channels, b.block); }
 
 }  // namespace dsl

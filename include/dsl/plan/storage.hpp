@@ -12,9 +12,10 @@ namespace dsl::detail {
   return p.buffers.push(b);
 }
 
-/// Places parameters. Each region holds them in reverse topological order, in which the backward pass completes their
-/// gradients, so that a prefix can be reduced while the rest is still being computed. Gradients and optimizer slots
-/// have the same offsets as their parameters, so that one loop can update all of a device's.
+/// Gives parameters their places in memory. In each region they are in reverse topological order. This is the order in
+/// which the backward pass completes their gradients, so that the first gradients can be summed over towers while the
+/// others are still being computed. Gradients and optimizer slots have the same offsets as their parameters, so that
+/// one loop can update all parameters of a device.
 [[gnu::cold]] constexpr void place_parameters(graph_view const& g, plan& p) {
   p.parameter_buffers = list<int>(g.size.parameters, -1);
   p.parameter_gradient_buffers = list<int>(g.size.parameters, -1);
@@ -46,8 +47,9 @@ namespace dsl::detail {
   for (device_bytes& d : p.devices) d.bytes[slots] = p.options.optimizer_slots * d.bytes[parameters];
 }
 
-/// Whether an operation overwrites its input: it must be elementwise, and its input must not be read again, nor be a
-/// slice, the network's input, or a tensor that its producer's backward pass reads.
+/// Whether an operation overwrites its input. The operation must be elementwise. No other step may read the input
+/// afterwards, and the input must not be a slice, the network's input, or a tensor that is read by the backward step of
+/// the node that computes it.
 [[gnu::cold]] constexpr bool overwrites_input(graph_view const& g, plan const& p, analysis const& a, node const& x) {
   if (!facts_of(x).forward_in_place) return false;
   if (a.parent[x.output] >= 0) return false;
@@ -58,7 +60,8 @@ namespace dsl::detail {
   return !backward_reads(x, operations::values::first_input) && !backward_reads_output(producer);
 }
 
-/// Adds a buffer for micro-batch m of a tensor or its gradient, on the device that makes the tensor.
+/// Adds a buffer for one tensor, or for its gradient, in micro-batch m. The buffer is on the device that computes the
+/// tensor.
 [[gnu::cold]] constexpr int add_tensor(graph_view const& g, plan& p, int tensor, int m) {
   target const& to = p.options.target;
   return add_buffer(p, region::activations, g.shape_of(tensor), block_of(g, tensor, to),
@@ -66,7 +69,7 @@ namespace dsl::detail {
                     g.nodes[g.tensors[tensor].producer].device);
 }
 
-/// Adds one buffer for every tensor that does not live in another's.
+/// Adds a buffer for every tensor that is not stored in the buffer of another tensor.
 [[gnu::cold]] constexpr void place_activations(graph_view const& g, analysis const& a, plan& p, int m) {
   placement* const at = p.activations.begin() + m * g.size.tensors;
   for (int n = 0; n < g.size.nodes; ++n) {
@@ -86,9 +89,9 @@ namespace dsl::detail {
     }
 }
 
-/// Adds buffers for gradients, which are shared like those of their tensors. Gradients are in place where that is safe:
-/// the input gradient of a batch_norm overwrites its input, which is not read again, and the input gradient of an
-/// elementwise operation overwrites its output's gradient.
+/// Adds buffers for gradients. Tensors that share a buffer also share the buffer of their gradients. Where it is safe,
+/// a gradient overwrites other values: the gradient of a batch_norm's input overwrites this input, which is not read
+/// again, and the gradient of an elementwise operation's input overwrites the gradient of its output.
 [[gnu::cold]] constexpr void place_gradients(graph_view const& g, analysis const& a, plan& p, int m) {
   placement* const at = p.gradients.begin() + m * g.size.tensors;
   if (p.options.mode != mode::training) return;

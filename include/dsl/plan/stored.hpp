@@ -9,7 +9,8 @@
 // stored in arrays, since memory allocated by an evaluation must be freed at its end.
 namespace dsl::detail {
 
-/// Whether the compiler can evaluate a plan of 1,000 nodes in one constant. nvcc's limit is low, too.
+/// Whether the compiler can evaluate a plan of 1,000 nodes in one constant expression. Clang and nvcc have lower
+/// limits.
 #if defined(__clang__) || defined(__CUDACC__)
 inline constexpr bool plans_at_once = false;
 #else
@@ -34,7 +35,7 @@ struct plan_sizes {
           p.waits.size(), p.devices.size()};
 }
 
-/// Returns a guess of a plan's sizes, generous for most networks.
+/// Returns sizes that are large enough for the plans of most networks.
 constexpr plan_sizes likely_sizes(graph_view const& g, plan_options const& o) {
   int const micros = micro_batches_of(o);
   int const steps = micros * (3 * g.size.nodes + g.size.edges / 2 + 16);
@@ -52,7 +53,8 @@ template <class T>
   for (int i = 0; i < from.size(); ++i) to[i] = from[i];
 }
 
-/// A plan as a constant, in arrays of at most the given sizes. If it does not fit, only its sizes are stored.
+/// A plan as a constant, in arrays of at most the given sizes. If the plan does not fit, only its real sizes are
+/// stored.
 template <plan_sizes Most>
 struct stored_plan {
   plan_sizes sizes{};
@@ -116,7 +118,8 @@ struct stored_plan {
   }
 };
 
-/// The steps of a network's plan, possibly without offsets; Network is anything whose view() is a constant.
+/// The steps of a network's plan, whose buffers may have no offsets yet. Network is any type whose view() is a
+/// constant.
 template <class Network, plan_options Options, plan_sizes Most>
 struct emitted {
   static constexpr stored_plan<Most> value = [] {
@@ -132,7 +135,7 @@ struct emitted_exactly : emitted<Network, Options, emitted<Network, Options, Gue
 template <class Network, plan_options Options, plan_sizes Guess>
 struct emitted_exactly<Network, Options, Guess, true> : emitted<Network, Options, Guess> {};
 
-/// Returns the sizes with room for waits: a step waits for at most one step of each other device.
+/// Returns the sizes with room for waits. A step waits for at most one step of each other device.
 constexpr plan_sizes with_waits(plan_sizes s) {
   s.waits = (s.devices - 1) * s.steps;
   return s;

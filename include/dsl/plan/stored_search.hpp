@@ -50,11 +50,11 @@ struct stored_search {
   constexpr bool ended() const { return fits || now == search_state::stage::done; }
 };
 
-/// The number of nodes in all plans that the compiler makes in a search, each of which takes GCC one or two
-/// milliseconds. A search that is not decided by then is left to the engine.
+/// The largest number of nodes in all plans that the compiler makes during a search. Each node takes GCC one or two
+/// milliseconds. If the search is not finished by then, it is left to the engine.
 inline constexpr int most_nodes_to_search = 13000;
 
-/// The state of the search after part number Part; the search pauses when a plan fits.
+/// The state of the search after part number Part. A part ends when a plan that fits has been found.
 template <class Network, plan_options Options, long long Allowed, int Part>
 struct search_part {
   static constexpr int nodes = Network::view().size.nodes * micro_batches_of(Options);
@@ -82,7 +82,7 @@ struct last_part : last_part<Network, Options, Allowed, Part + 1> {};
 template <class Network, plan_options Options, long long Allowed, int Part>
 struct last_part<Network, Options, Allowed, Part, true> : search_part<Network, Options, Allowed, Part> {};
 
-/// Returns the fewest bytes that a training step can take, if those are more than Allowed. Otherwise, and if the
+/// If a training step needs more than Allowed bytes, returns the fewest bytes that it can take. Otherwise, and if the
 /// network is too large for the compiler to search, returns Allowed.
 template <class Network, plan_options Options, long long Allowed>
 constexpr long long bytes_beyond() {

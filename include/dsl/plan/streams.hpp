@@ -54,7 +54,7 @@ class stream_finder {
     if (written >= 0) made_on_[written] = stream;
     return stream;
   }
-  /// Whether two steps touch the same bytes and one of them writes.
+  /// Whether two steps use the same bytes and at least one of them writes these.
   [[gnu::cold]] constexpr bool depend(step const& a, step const& b) const {
     if (b.what == action::measure || b.what == action::update) return true;  // use gradients that are no operands
     for (int i = a.first_operand; i < a.first_operand + a.operands; ++i)
@@ -68,7 +68,8 @@ class stream_finder {
     return false;
   }
 
-  /// Whether two operands are disjoint slices of one buffer: with channels last a step touches only its own channels.
+  /// Whether two operands are slices of one buffer that have no channel in common. With channels last, a step reads and
+  /// writes only its own channels.
   [[gnu::cold]] constexpr bool other_channels(operand const& m, operand const& n) const {
     if (m.buffer != n.buffer || p_.options.target.channel_block != channels_last) return false;
     if (!is_tensor(m) || !is_tensor(n)) return false;
@@ -87,7 +88,7 @@ class stream_finder {
 
 }  // namespace detail
 
-/// Returns the stream of each step of a plan, and the steps that the streams wait for.
+/// Assigns the steps of a plan to two streams, and returns for each step its stream and the step for which it waits.
 [[gnu::cold]] constexpr plan_streams find_streams(graph_view const& g, plan const& p) {
   return detail::stream_finder(g, p).run();
 }

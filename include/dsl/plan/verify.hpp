@@ -8,7 +8,7 @@ namespace dsl {
 
 namespace detail::checking {
 
-/// Checks what depends on the lifetimes of buffers: that they do not overlap, and that devices do not race.
+/// Checks what depends on the lifetimes of buffers: buffers in use must not overlap, and devices must not race.
 [[gnu::cold]] constexpr plan_verdict check_use(graph_view const& g, plan const& p, list<lifetime> const& lifetimes) {
   if (plan_verdict const v = check_overlaps(p, lifetimes); !v.holds()) return v;
   if (g.size.devices == 1 && p.waits.size() == 0) return {};

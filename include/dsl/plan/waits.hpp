@@ -48,7 +48,7 @@ class wait_finder {
   }
 
  private:
-  /// A buffer that a step of another device has read.
+  /// A buffer that a step of another device has read and that must not be overwritten before that.
   struct loan {
     int buffer = -1;
     int step = -1;

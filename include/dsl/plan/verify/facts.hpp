@@ -9,7 +9,7 @@
 // needs to know about the graph.
 namespace dsl::detail::checking {
 
-/// The requirements of the graph on every plan.
+/// What the graph requires of every plan.
 struct facts {
   list<int> readers;          // per tensor: number of edges that read it, plus one if it is an output
   list<int> reader;           // per tensor: a node that reads it, or -1
@@ -42,7 +42,8 @@ struct facts {
   [[gnu::cold]] static constexpr bool gives_output(graph_view const& g, int n) {
     return n + 1 == g.size.nodes || g.nodes[n].further_output > 0;
   }
-  /// Whether the loss replaces the backward pass of an output's softmax or sigmoid, which nothing else may read.
+  /// Whether the loss replaces the backward step of an output's softmax or sigmoid. No other node may read the output
+  /// then.
   [[gnu::cold]] constexpr bool loss_from_logits(graph_view const& g, int n) const {
     node const& x = g.nodes[n];
     if (!gives_output(g, n) || readers[x.output] != 1) return false;
@@ -50,7 +51,7 @@ struct facts {
            : loss == loss::binary_crossentropy    ? x.kind == op::activation && x.function == function::sigmoid
                                                   : false;
   }
-  /// Returns the tensor to whose gradient an output's loss contributes.
+  /// Returns the tensor to whose gradient the loss of an output contributes.
   [[gnu::cold]] constexpr int loss_target(graph_view const& g, int n) const {
     return loss_from_logits(g, n) ? g.input(g.nodes[n]) : g.nodes[n].output;
   }
@@ -68,7 +69,7 @@ struct facts {
   }
 };
 
-/// Whether a node's output may be another name for its input.
+/// Whether the output of a node may be the same memory as its input, under another name.
 [[gnu::cold]] constexpr bool only_renames(node const& x, bool training) {
   operations::renames const when = facts_of(x).renames;
   return when == operations::renames::without_blocks || (when == operations::renames::in_inference && !training);
@@ -115,13 +116,13 @@ struct sharing {
   }
 };
 
-/// The requirements of the graph on a plan, and the tensors that share buffers in each micro-batch.
+/// What the graph requires of a plan, and which tensors share buffers in each micro-batch.
 struct layout {
   facts graph;
   list<sharing> activations;
   list<sharing> gradients;
 
-  /// Requires that the plan's tables cover the graph.
+  /// Requires that the tables of the plan have an entry for everything in the graph.
   [[gnu::cold]] constexpr layout(graph_view const& g, plan const& p)
       : graph(g, p.options), activations(p.micro_batches), gradients(p.micro_batches) {
     for (int m = 0; m < p.micro_batches; ++m) {

@@ -34,7 +34,8 @@ struct contents {
          b.device == c.device && b.bytes >= c.samples * blocks * c.block * c.shape.area() * c.element_bytes;
 }
 
-/// Returns the samples of a micro-batch: all have equal size, except that the last one takes the rest.
+/// Returns the number of samples in a micro-batch. All micro-batches have the same size, except that the last one also
+/// has the remaining samples.
 [[gnu::cold]] constexpr int samples_in(plan const& p, int micro) {
   int const each = p.options.batch / p.micro_batches;
   return micro + 1 < p.micro_batches ? each : p.options.batch - each * micro;
@@ -49,7 +50,7 @@ struct contents {
                .device = g.nodes[g.tensors[tensor].producer].device});
 }
 
-/// Whether a buffer is aligned and inside its device's share of its region. Slots have no buffers.
+/// Whether a buffer is aligned and is inside its device's part of its region. Slots have no buffers.
 [[gnu::cold]] constexpr bool lies_in_its_region(plan const& p, buffer const& b) {
   if (b.device < 0 || b.device >= p.devices.size() || b.where == region::slots) return false;
   long long offset = b.offset;
@@ -62,7 +63,7 @@ struct contents {
 /// of most plans grow.
 class address_list {
  public:
-  /// Inserts a buffer. Returns false if it overlaps one that is in use.
+  /// Inserts a buffer. Returns false if it overlaps a buffer that is in use.
   [[gnu::cold]] constexpr bool insert(plan const& p, int buffer) {
     dsl::buffer const& b = p.buffers[buffer];
     int at = sorted_.size();
@@ -199,7 +200,7 @@ struct lifetime {
   int last = -1;
 };
 
-/// Checks, in a sweep over the steps, that no buffer overlaps another one that is in use at the same time.
+/// Checks, in one pass over the steps, that no two buffers that are in use at the same time overlap.
 [[gnu::cold]] constexpr plan_verdict check_overlaps(plan const& p, list<lifetime> const& lifetimes) {
   int const buffers = lifetimes.size();
   list<int> begins(p.steps.size(), -1), ends(p.steps.size(), -1);  // linked lists of buffers per step

@@ -6,7 +6,7 @@
 
 namespace dsl::detail::checking {
 
-/// The state of a step_checker after some of a plan's steps.
+/// The state of a step_checker after it has checked some of a plan's steps.
 template <graph_sizes Graph, plan_sizes Plan, int Micros>
 struct snapshot {
   plan_verdict verdict{};
@@ -90,7 +90,7 @@ struct checked_steps<Network, Options, Size, 0> : checked_tables<Network, Option
       typename checked_tables<Network, Options>::state value{.verdict = checked_tables<Network, Options>::verdict};
 };
 
-/// The verdict on a network's plan, found in parts; equal to that of verify().
+/// The verdict on a network's plan, found in parts. It is the same as that of verify().
 template <class Network, plan_options Options, int Size = steps_a_part>
 struct checked_plan : checked_tables<Network, Options> {
   using tables = checked_tables<Network, Options>;
@@ -105,7 +105,7 @@ struct checked_plan : checked_tables<Network, Options> {
   }();
 };
 
-/// Returns the verdict on a network's plan; equal to that of verify().
+/// Returns the verdict on a network's plan, which is the same as that of verify().
 template <class Network, plan_options Options>
 constexpr plan_verdict verdict_of_plan() {
   if constexpr (is_small<Network, Options>)

@@ -19,8 +19,8 @@ struct buffer_state {
   constexpr void take(content c, int m, int index) { what = c, micro = m, owner = index; }
 };
 
-/// Executes a plan's memory instead of its arithmetic: it knows which value each buffer holds. One call per operand,
-/// each in constant time except for the concats that a value completes.
+/// Goes through a plan without computing numbers, and records which value each buffer has. There is one call per
+/// operand. A call takes constant time, and more only if the value completes the inputs of concats.
 class replay {
  public:
   [[gnu::cold]] constexpr replay(graph_view const& g, plan const& p, layout const& l)
@@ -60,7 +60,7 @@ class replay {
     verdict_.step = index;
     if (s.micro != micro_) turn_to(s.micro);
   }
-  /// Selects the micro-batch for the functions below. It must exist.
+  /// Selects the micro-batch that the functions below are about. It must exist.
   [[gnu::cold]] constexpr void turn_to(int micro) {
     micro_ = micro;
     now_ = &micros_[micro];
@@ -89,8 +89,8 @@ class replay {
     if (missing[shared_activations_->original[t]] > 0) return breaks(plan_rule::every_read_has_its_write, t);
     return holds(content::activation, shared_activations_->root[t]) && read();
   }
-  /// Writes a whole output or, for a copy, the part of a concat's output from channel `slice` on. A step that runs
-  /// again writes to the second buffer.
+  /// Writes a whole output or, for a copy, the channels of a concat's output from `slice` on. If a step computes a
+  /// value a second time, it writes to the second buffer.
   [[gnu::cold]] constexpr bool write_activation(int t, int slice = 0) {
     bool const again = p_.steps[step_].again;
     placement to = activation_places_[t];
@@ -207,7 +207,7 @@ class replay {
   };
   using state = buffer_state;
 
-  /// Returns the buffer into which a tensor is computed again, or -1.
+  /// Returns the buffer into which a tensor is computed a second time, or -1 if it is not.
   [[gnu::cold]] constexpr int second_buffer_of(int t) const {
     int const b = activation_places_[t].buffer;
     return b >= 0 && b < p_.again.size() ? p_.again[b] : -1;
@@ -251,7 +251,8 @@ class replay {
     use(b);
     return true;
   }
-  /// Checks a write. `another_slice`: the steps of a group may write different slices of one value.
+  /// Checks a write. With `another_slice`, the buffer may have other slices of the same value, which other steps of a
+  /// group have written.
   [[gnu::cold]] constexpr bool write(bool another_slice) {
     state& b = buffers_[current().buffer];
     if (p_.buffers[current().buffer].device != p_.steps[step_].device)
@@ -270,8 +271,8 @@ class replay {
     b.life.last = time_;
   }
 
-  /// Whether the current operand may be written into a buffer that its step reads: into other channels or, by an
-  /// elementwise operation, into the same ones.
+  /// Whether the current operand may be written into a buffer that its step reads. It may be if the channels are
+  /// different, or if the operation is elementwise and the channels are the same.
   [[gnu::cold]] constexpr bool overwrites_safely() {
     step const& s = p_.steps[step_];
     operand const& w = current();
@@ -286,7 +287,7 @@ class replay {
     }
     return true;
   }
-  /// Whether a step's operation gives the same result if it is written over the operand `read`.
+  /// Whether a step's operation gives the same result if the result overwrites the operand `read`.
   [[gnu::cold]] constexpr bool may_overwrite(step const& s, operand const& read) const {
     if (s.node < 0) return false;
     operations::row const& row = facts_of(g_.nodes[s.node]);

@@ -3,7 +3,7 @@
 
 namespace dsl {
 
-/// The rules that every plan must keep; explain() has a sentence for each.
+/// The rules that every plan must follow. explain() has a sentence for each rule.
 enum class plan_rule : unsigned char {
   holds,
   tables_cover_the_graph,
@@ -37,7 +37,8 @@ enum class plan_rule : unsigned char {
   devices_do_not_race,
 };
 
-/// The first broken rule of a plan, its step (-1: none), and the tensor, node, parameter or buffer concerned.
+/// The first rule that a plan breaks, the step that breaks it (or -1), and the number of the tensor, node, parameter or
+/// buffer concerned.
 struct plan_verdict {
   plan_rule broken = plan_rule::holds;
   int step = -1;

@@ -22,7 +22,7 @@ namespace dsl::detail::checking {
 ///   update           each device's sum of squares if measured; it works on whole regions
 class step_checker {
  public:
-  /// The progress of a node: the steps seen so far, and the buffers that its backward pass needs.
+  /// The progress of a node: the steps seen so far, and the buffers that the node's backward pass needs.
   struct progress {
     bool forward = false;
     bool backward = false;
@@ -68,7 +68,7 @@ class step_checker {
     }
   }
 
-  /// Checks the steps [first, end); with the plan's last step it completes the check.
+  /// Checks the steps [first, end). If the last of them is the plan's last step, completes the check.
   [[gnu::cold]] constexpr plan_verdict run(int first, int end) {
     for (int s = first; s < end; ++s)
       if (!check(s)) return memory_.verdict();
@@ -77,7 +77,7 @@ class step_checker {
   }
   [[gnu::cold]] constexpr list<lifetime> lifetimes() const { return memory_.lifetimes(); }
 
-  /// Moves the state of the check into a snapshot, or out of it.
+  /// Copies the state of the check into a snapshot, or from a snapshot.
   template <class Snapshot, class Move>
   [[gnu::cold]] constexpr void exchange(Snapshot& s, Move move) {
     memory_.exchange(s, move);
@@ -177,7 +177,7 @@ class step_checker {
     return micro_ > 0 || now_->batch.kept_labels == p_.labels || breaks(plan_rule::operands_are_what_the_step_needs);
   }
 
-  /// Whether step n may also compute `next`, which alone must read the value between them.
+  /// Whether the step of node n may also compute `next`. No other node may read the value between the two.
   [[gnu::cold]] constexpr bool fuses(int n, int next, op kind) {
     bool const allowed = is_node(next) && g_.nodes[next].kind == kind &&
                          (kind != op::activation || g_.nodes[next].function == function::relu) &&
@@ -245,7 +245,7 @@ class step_checker {
     }
     return true;
   }
-  /// Checks what a forward step saves besides its output, if its gradient is needed.
+  /// Checks what a forward step saves in addition to its output, if the output's gradient is needed.
   [[gnu::cold]] constexpr bool keep(int n, node const& x) {
     target const& to = p_.options.target;
     operations::kept const what = facts_of(x).kept;
@@ -336,7 +336,7 @@ class step_checker {
     return !facts_.needs_gradient[target] || memory_.contribute(target);
   }
 
-  /// Checks an update. check() ensures that no step of its device follows.
+  /// Checks an update. check_end() makes sure that no further step of the same device follows.
   [[gnu::cold]] constexpr bool update(step const& s) {
     if (!facts_.training) return breaks(plan_rule::parameters_are_updated_once_after_their_gradients);
     for (int d = 0; p_.options.gradient_norm && d < g_.size.devices; ++d) {
@@ -385,7 +385,7 @@ class step_checker {
     return x.role == role::bias && facts_.bias_is_cancelled(g_, g_.nodes[x.node]);
   }
 
-  /// Checks the gradients of a node's parameters: of the trainable ones, except a cancelled bias.
+  /// Checks the gradients of a node's trainable parameters, except that of a bias that the batch's mean cancels.
   [[gnu::cold]] constexpr bool parameter_gradients(node const& x) {
     bool const without_bias = facts_.bias_is_cancelled(g_, x);
     for (int k = x.first_parameter; k < x.first_parameter + x.parameters; ++k) {
@@ -465,7 +465,7 @@ class step_checker {
     return (!first || parameter_gradients(x)) && memory_.read_gradient(out) && (!wanted || memory_.contribute(in));
   }
 
-  /// Checks that nothing was left out and that the host finds what it reads.
+  /// Checks that no step is missing, and that the host finds what it reads after the run.
   [[gnu::cold]] constexpr bool check_end() {
     bool const inference = p_.options.mode == mode::inference;
     for (int m = p_.micro_batches - 1; m >= 0; --m) {
