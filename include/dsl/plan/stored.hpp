@@ -9,8 +9,8 @@
 // stored in arrays, since memory allocated by an evaluation must be freed at its end.
 namespace dsl::detail {
 
-/// Whether the compiler can evaluate a plan of 1,000 nodes in one constant expression. Clang and nvcc have lower
-/// limits.
+/// Whether the compiler can evaluate a plan of 1,000 nodes in one constant expression. Clang's and
+/// nvcc's limits are too low.
 #if defined(__clang__) || defined(__CUDACC__)
 inline constexpr bool plans_at_once = false;
 #else

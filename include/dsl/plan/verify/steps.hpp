@@ -336,7 +336,7 @@ class step_checker {
     return !facts_.needs_gradient[target] || memory_.contribute(target);
   }
 
-  /// Checks an update. check_end() makes sure that no further step of the same device follows.
+  /// Checks an update. check() makes sure that no further step of the same device follows.
   [[gnu::cold]] constexpr bool update(step const& s) {
     if (!facts_.training) return breaks(plan_rule::parameters_are_updated_once_after_their_gradients);
     for (int d = 0; p_.options.gradient_norm && d < g_.size.devices; ++d) {
