@@ -19,7 +19,7 @@ struct convnext_block : residual<named<"block", conv2d<Filters, 7, pad<3>, group
                                  named<"layer_scale", channel_scale>, stochastic_depth<Rate>> {};
 
 /// Blocks First to First + Left - 1 of a network of All blocks. The rate of stochastic depth rises linearly from 0 in
-/// the network's first block to Most in its last.
+/// the network's first block to Most in the network's last block.
 template <int Filters, int First, int Left, int All, number Most, class... Blocks>
 struct convnext_stage : convnext_stage<Filters, First, Left - 1, All, Most,
                                        convnext_block<Filters, Most*(First + Left - 1) / (All - 1)>, Blocks...> {};

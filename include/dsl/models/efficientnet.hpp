@@ -74,7 +74,7 @@ struct efficientnet_of<Classes, Dropout, Stem, Last, Norm, First, All, types<Don
 template <int Classes, number Dropout, int Stem, int Last, class Norm, class... Stages>
 struct efficientnet_stages
     : efficientnet_of<Classes, Dropout, Stem, Last, Norm, 0, (Stages::count + ...), types<>, Stages...> {};
-/// A stage's output channels and number of paths.
+/// The number of output channels of a stage, and the number of its paths.
 struct efficientnet_size {
   int filters;
   int count;

@@ -8,7 +8,7 @@
 
 namespace dsl::models {
 
-/// Causal multi-head self-attention: each token takes from itself and from those before it.
+/// Causal multi-head self-attention: each token reads only itself and the tokens before it.
 template <int Width, int Heads>
 struct gpt_attention : sequential<named<"c_attn", pointwise_dense<3 * Width>>, causal_attention<Heads>,
                                   named<"c_proj", pointwise_dense<Width>>> {};

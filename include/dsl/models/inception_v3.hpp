@@ -54,7 +54,7 @@ struct inception_d
                         named<"branch7x7x3_4", basic_conv2d<192, 3, stride<2>, pad<0>>>>,
              max_pool2d<3, 2>> {};
 
-/// Two of its branches end in a 1x3 and a 3x1 convolution, concatenated.
+/// Has two branches that each end in a 1x3 and a 3x1 convolution, whose outputs are concatenated.
 struct inception_e
     : concat<
           named<"branch1x1", basic_conv2d<320, 1>>,

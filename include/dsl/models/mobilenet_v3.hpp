@@ -9,8 +9,8 @@ namespace dsl::models {
 /// The batch_norm of MobileNetV3.
 using mobilenet_v3_norm = batch_norm<0.99, 1e-3>;
 
-/// Returns a quarter of the channels, rounded to a multiple of 8 that is at least 8 and at least nine tenths of it.
-/// mobilenet_v3_squeezed(72) -> 24
+/// Returns a quarter of the channels, rounded to a multiple of 8 that is at least 8 and at least nine tenths of that
+/// quarter. mobilenet_v3_squeezed(72) -> 24
 constexpr int mobilenet_v3_squeezed(int channels) {
   int const quarter = channels / 4, rounded = (quarter + 4) / 8 * 8;
   int const most = rounded > 8 ? rounded : 8;
@@ -42,7 +42,7 @@ struct mobilenet_v3_path<Inputs, Kernel, Inputs, Filters, true, Activation, Stri
             squeeze_excitation<Inputs, mobilenet_v3_squeezed(Inputs), relu, hard_sigmoid>,
             conv_norm_activation<Filters, 1, 1, 1, identity, mobilenet_v3_norm>> {};
 
-/// The path with a shortcut if it keeps the shape.
+/// A mobilenet_v3_path, with a shortcut if the path keeps the shape.
 template <int Inputs, int Kernel, int Expanded, int Filters, bool Excites, class Activation, int Stride = 1>
 struct mobilenet_v3_block
     : sequential<mobilenet_v3_path<Inputs, Kernel, Expanded, Filters, Excites, Activation, Stride>> {};

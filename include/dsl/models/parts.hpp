@@ -18,8 +18,8 @@
 /// shapes. The networks end with a softmax, which torchvision leaves to the loss.
 namespace dsl::models {
 
-/// A batch_norm with PyTorch's defaults. PyTorch's momentum of 0.1 weights the new statistics; typenet's 0.9 weights
-/// the old ones.
+/// A batch_norm with PyTorch's defaults. PyTorch's momentum of 0.1 is the weight of the new statistics; typenet's 0.9
+/// is the weight of the old statistics.
 using torch_norm = batch_norm<0.9, 1e-5>;
 
 /// The classifier of most networks.

@@ -6,7 +6,7 @@
 
 namespace dsl::models {
 
-/// Squeeze-and-excitation; none if Squeezed is 0.
+/// Squeeze-and-excitation. If Squeezed is 0, there is none.
 template <int Channels, int Squeezed>
 struct regnet_excitation : named<"se", squeeze_excitation<Channels, Squeezed, relu, sigmoid>> {};
 template <int Channels>

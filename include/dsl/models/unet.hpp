@@ -15,8 +15,8 @@ struct double_conv : sequential<named<"double_conv", conv2d<Filters, 3, pad<1>, 
 template <int Level, int Filters>
 struct unet_down : named<numbered_label<"down", Level>, named<"maxpool_conv", max_pool2d<2>, double_conv<Filters>>> {};
 
-/// The Count levels below a level of Width channels, each with twice as many channels as the one above. Their upsampled
-/// output is concatenated with their input.
+/// The Count levels below a level of Width channels. Each level has twice as many channels as the level above it. The
+/// output of these levels is upsampled and concatenated with their input.
 template <int Count, int Width, int Level = 1>
 struct unet_below
     : sequential<
