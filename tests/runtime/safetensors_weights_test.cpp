@@ -240,7 +240,7 @@ TEST_CASE("weights: names of networks of other forms", "[weights]") {
   CHECK_NOTHROW(dsl::weight_layout(sliced::view(), dsl::weight_convention::torch));
   using shuffled = dsl::network<dsl::image<2, 2, 1>, dsl::flatten, dsl::channel_shuffle<2>, dsl::dense<2>>;
   CHECK_THROWS_WITH(dsl::weight_layout(shuffled::view(), dsl::weight_convention::keras),
-                    Catch::Matchers::StartsWith("channel_shuffle: after flatten"));
+                    Catch::Matchers::StartsWith("channel_shuffle: after a flatten"));
   CHECK(names_of<dsl::named<"a", dsl::channel_scale>>() == strings{"a"});
   using scaled = dsl::network<dsl::image<2, 2, 1>, dsl::channel_scale, dsl::flatten, dsl::channel_scale>;
   CHECK(dsl::weight_names(scaled::view(), {.convention = dsl::weight_convention::keras}) ==

@@ -70,7 +70,7 @@ TEST_CASE("confusion: counts by hand", "[confusion]") {
   CHECK(m.precision(2) == 0);  // nothing was predicted as a frog
   refuses<dsl::option_error>([&] { m.count(3, 0); }, {"0 to 2", "found 3 and 0"});
   refuses<dsl::option_error>([&] { m.count(0, -1); }, {"found 0 and -1"});
-  refuses<dsl::option_error>([] { dsl::confusion_matrix{}.count(0, 0); }, {"evaluate first"});
+  refuses<dsl::option_error>([] { dsl::confusion_matrix{}.count(0, 0); }, {"evaluate() first"});
   CHECK(dsl::confusion_matrix{}.accuracy() == 0);
 
   // Outputs that are NaN count as the first class, as in the accuracy.
@@ -202,7 +202,7 @@ TEST_CASE("confusion: as a picture", "[confusion]") {
   dsl::plot(large, here / "large.svg");
   CHECK(has(contents(here / "large.svg"), "class 39"));
 
-  refuses<dsl::option_error>([&] { dsl::plot(dsl::confusion_matrix{}, here / "none.png"); }, {"evaluate first"});
+  refuses<dsl::option_error>([&] { dsl::plot(dsl::confusion_matrix{}, here / "none.png"); }, {"evaluate() first"});
   refuses<dsl::file_error>([&] { dsl::plot(m, here / "m.gif"); }, {".png or .svg"});
   refuses<dsl::file_error>([&] { dsl::plot(m, here / "missing/m.png"); }, {"missing/m.png"});
   CHECK(std::distance(std::filesystem::directory_iterator(here.path), {}) == 3);

@@ -545,7 +545,7 @@ TEST_CASE("a normalisation must fit the network", "[trainer]") {
                          {"the mean of the first input must have", "found 3"});
   must_throw<data_error>([&] { t.set_normalization({{{"", nullptr, numbers(all, 0)}}}); },
                          {"deviation of the first input must be finite and not 0", "found 0 as number 0"});
-  must_throw<data_error>([&] { t.set_normalization({{{"weather", numbers(3, 1)}}}); }, {"found input \"weather\""});
+  must_throw<data_error>([&] { t.set_normalization({{{"weather", numbers(3, 1)}}}); }, {"lacks input \"weather\""});
   t.set_normalization({{{"", numbers(all, 0.5F)}}});
   CHECK((*t.normalization().find("")->mean)[0] == 0.5F);
   must_throw<data_error>([&] { normalize_as(in_memory_dataset({1, 1, 1}, 1, {0}, {0}), t.normalization()); },

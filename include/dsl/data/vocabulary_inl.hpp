@@ -8,7 +8,6 @@
 #include <dsl/detail/utf8.hpp>
 #include <dsl/error.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <set>
@@ -62,12 +61,19 @@ TYPENET_INLINE std::vector<std::int32_t> character_vocabulary::encode(std::strin
   std::vector<std::int32_t> tokens;
   tokens.reserve(text.size());
   detail::for_each_character(text, [&](std::string_view one, std::size_t at) {
-    auto const found = std::lower_bound(characters_.begin(), characters_.end(), one);
-    if (found == characters_.end() || *found != one)
+    std::size_t first = 0;
+    for (std::size_t end = characters_.size(); first < end;) {
+      std::size_t const middle = first + (end - first) / 2;
+      if (characters_[middle] < one)
+        first = middle + 1;
+      else
+        end = middle;
+    }
+    if (first == characters_.size() || characters_[first] != one)
       detail::throw_error<data_error>({"character_vocabulary: each character must be one of its ", size(), "; found \"",
                                        std::string(one), "\" at byte ", at,
                                        "; remove it, or make the vocabulary from a text that contains it"});
-    tokens.push_back(static_cast<std::int32_t>(found - characters_.begin()));
+    tokens.push_back(static_cast<std::int32_t>(first));
   });
   return tokens;
 }

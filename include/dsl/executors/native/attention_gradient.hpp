@@ -87,7 +87,7 @@ struct finish_rows {
       load<L>(sum, c.sum + r);
       load<L>(mean, c.mean + r);
       load<L>(largest, c.largest + r);
-      floats const inverse = (1.0F - floats{}) / sum;
+      floats const none{}, inverse = (1.0F - none) / sum;  // nvcc 13 crashes on 1.0F - floats{}
       multiply<L>(factor, mean, inverse);
       store<L>(c.mean + r, factor);
       for (int b = 0; b < c.blocks; ++b) {

@@ -100,7 +100,8 @@ struct softmax_rows {
     for (int r = 0; r < c.at.rows; ++r) {
       float const* const from = c.at.scores + r * c.at.row;
       int const keys = c.at.seen_by(r, L), whole = keys / L * L;
-      floats top = -std::numeric_limits<float>::infinity() - floats{}, x;
+      floats const none{};  // nvcc 13 crashes on a number less floats{}
+      floats top = -std::numeric_limits<float>::infinity() - none, x;
       for (int j = 0; j < whole; j += L) {
         load<L>(x, from + j);
         top = x > top ? x : top;  // a NaN shows in the sum

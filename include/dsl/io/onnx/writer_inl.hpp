@@ -63,7 +63,8 @@ TYPENET_INLINE void onnx_writer::write_node() {
     case op::causal_attention:
     case op::class_token:
     case op::position_embedding:
-    case op::token_slice: return refuse();
+    case op::token_slice:
+    case op::embedding: return refuse();
     case op::custom: return write_custom();
   }
 }
