@@ -12,7 +12,7 @@ constexpr dsl::shape input = model::input;
 using network_type = dsl::embedded_network<model, (1 << 20)>;
 network_type network;
 
-// What browser_train writes: the weights, then the mean that is subtracted from an image.
+// The file that browser_train writes: the weights, then the mean that is subtracted from an image.
 struct file {
   alignas(64) unsigned char weights[network_type::weights_bytes];
   float mean[input.size()];

@@ -24,8 +24,7 @@ struct lowered {
   verdict why{};
 };
 
-/// What nvcc takes for a network of layers in whose types it has found an error: one without layers, about which
-/// nothing is left to say.
+/// A network without layers, which nvcc uses after an error in the type of a layer. It reports no further error.
 template <class Input, class... Layers>
 struct checked : checked<Input> {
   static constexpr verdict const& why = reported;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: embedding: it must read an input of the network with one channel, such as token_numbers<...>; put it directly behind one
+// EXPECT: embedding: it must read an input of the network with one channel, such as token_numbers<...>; put it directly after that input
 // EXPECT-RE: dsl::at<1>, (Layer=)?dsl::embedding<96, 8>, (Channels=)?1, (IsInput=)?(false|0)
 #include <dsl/language.hpp>
 

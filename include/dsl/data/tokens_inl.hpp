@@ -29,7 +29,7 @@ namespace dsl::detail::TYPENET_MODE {
     if (tokens[i] < 0 || tokens[i] >= vocabulary)
       throw_error<data_error>({what, ": tokens must be 0 to ", vocabulary - 1, ", the numbers of a vocabulary of ",
                                vocabulary, "; found ", tokens[i], " as token ", i,
-                               "; correct it, or take a larger vocabulary"});
+                               "; correct it, or use a larger vocabulary"});
 }
 
 /// Returns the number of whole sequences in `tokens` tokens.
@@ -131,7 +131,7 @@ TYPENET_INLINE dataset next_tokens(std::vector<std::int32_t> const& text, int vo
   if (found <= length)
     detail::throw_error<data_error>({what, ": the text must have at least ", length + 1LL,
                                      " tokens, those of a sample and the one after it; found ", found,
-                                     "; take a longer text or shorter samples"});
+                                     "; use a longer text or shorter samples"});
   std::int64_t const samples = (found - 1 - length) / step + 1;
   dataset_storage s = detail::storage_of_tokens(text, vocabulary, step, samples);
   s.labels.reserve(static_cast<std::size_t>(samples * length));

@@ -183,9 +183,12 @@ TYPENET_INLINE void model_checkpoint_on::save(fit_run const& run) {
 
 TYPENET_INLINE void model_checkpoint_on::catch_up(fit_run const& run) {
   path_ = checkpoint_path(pattern_, moment_before(run), options_.save_freq.epochs == 0);
-  double const now = std::exchange(run.learning_rate, restored_rate_);  // a schedule may have set the next epoch's
+  struct put_back {
+    double& rate;
+    double now;
+    ~put_back() { rate = now; }
+  } const after{run.learning_rate, std::exchange(run.learning_rate, restored_rate_)};  // a schedule may have set it
   save(run);
-  run.learning_rate = now;
   caught_up_ = true;
 }
 

@@ -5,8 +5,8 @@
 
 namespace dsl {
 
-/// What one device has of a network: parameters as Keras counts them, multiply-adds in the forward pass of one sample,
-/// and bytes of the plan's memory regions.
+/// The part of a network that one device has: parameters as Keras counts them, multiply-adds in the forward pass of one
+/// sample, and bytes of the plan's memory regions.
 struct device_share {
   long long parameters = 0;
   long long forward_macs = 0;

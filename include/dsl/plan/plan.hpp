@@ -188,7 +188,7 @@ struct device_bytes {
   long long bytes[regions] = {};
 };
 
-/// Where the activation or the gradient of a tensor is stored: in which buffer, and at which of its channels.
+/// The buffer in which the activation or the gradient of a tensor is stored, and the first of its channels there.
 struct placement {
   int buffer = -1;
   int channel = 0;

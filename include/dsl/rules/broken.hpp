@@ -246,7 +246,7 @@ template <class At, class Layer, int Channels, bool IsInput>
 struct embedding_reads_token_numbers {
   static_assert(Channels == 1 && IsInput,
                 "embedding: it must read an input of the network with one channel, such as token_numbers<...>; put it "
-                "directly behind one");
+                "directly after that input");
 };
 
 template <class At, class Layer, int Branches, int Channels>

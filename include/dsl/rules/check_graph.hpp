@@ -247,7 +247,7 @@ class graph_check {
     return n.kind != op::input && n.inputs == 1 && facts_of(n).output == operations::makes::same_shape;
   }
 
-  /// Whether the input of a kernel of several pixels is an image, and not what flatten, dense or features<N> made.
+  /// Whether the input of a kernel of several pixels is an image, not the output of flatten, dense or features<N>.
   constexpr bool sees_image(dsl::node const& n, shape const& in) {
     if (is_intended_ || !in.is_flat() || (n.window.height == 1 && n.window.width == 1)) return true;
     dsl::node const* from = &g_.nodes[g_.tensors[g_.input(n)].producer];

@@ -112,8 +112,8 @@ class engine final : public dsl::engine {
     }
     return data.size <= 0x7fffffff && all <= device_.bytes / 2;
   }
-  /// Of each part.whole images in the epoch's order, a tower takes part.size, starting with number part.first. Returns
-  /// -1 also if memory does not suffice; with several towers that is an error, since other towers may have allocated
+  /// A tower takes part.size of every part.whole images in the epoch's order, from number part.first on. Returns -1
+  /// also if memory does not suffice; with several towers that is an error, since other towers may have allocated
   /// theirs.
   [[gnu::cold]] int prepare_resident(dataset const& data, augmentation const& augment, batch_part part,
                                      bool shuffle) override {

@@ -11,8 +11,8 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// Where a max pool stores the position of the maximum in each window: as one byte per window, or as two bytes if
-/// windows have more than 256 positions. Both addresses are null if positions are not needed.
+/// The positions of the maximum in each window of a max pool: one byte per window, or two bytes if windows have more
+/// than 256 positions. Both addresses are null if positions are not needed.
 struct argmax_view {
   view<std::uint8_t> narrow{};
   view<std::uint16_t> wide{};

@@ -10,8 +10,8 @@
 
 namespace dsl::native_cpu::TYPENET_MODE {
 
-/// What the forward and the backward pass of attention share: the sizes of heads and blocks, and the matrix products.
-/// Scores exist for a block of queries and a block of keys, which fit into the second-level cache.
+/// The sizes of heads and blocks and the matrix products that both passes of attention use. Scores exist for a block of
+/// queries and a block of keys, which fit into the second-level cache.
 class attention_products {
  public:
   [[gnu::cold]] attention_products(kernels const& k, host::bound_step<float> const& s, int most_queries)

@@ -35,7 +35,7 @@ class onnx_reader {
  private:
   using node_proto = onnx_messages::NodeProto;
   using constant = std::shared_ptr<onnx_constant const>;
-  /// What a name in the file refers to: a value or a constant.
+  /// The value or the constant that a name in the file refers to.
   struct known {
     onnx_value value{};
     constant number{};
