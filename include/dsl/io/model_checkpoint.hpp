@@ -4,6 +4,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/io/checkpoint.hpp>
 #include <dsl/io/save_freq.hpp>
+#include <dsl/rules/broken_training.hpp>
 #include <dsl/training/metrics.hpp>
 
 #include <cstdint>
@@ -11,6 +12,8 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace dsl::TYPENET_MODE {
@@ -112,6 +115,14 @@ class model_checkpoint : public detail::model_checkpoint_on {
  public:
   explicit model_checkpoint(std::string path, model_checkpoint_options const& o = {}, Monitor const& m = {})
       : model_checkpoint_on(std::move(path), o, detail::monitored<Monitor>::value(m)) {}
+
+  /// Reports that the metric's name is given as text.
+  template <class Text>
+    requires std::is_convertible_v<Text const&, std::string_view>
+  model_checkpoint(std::string path, Text const&, model_checkpoint_options const& = {})
+      : model_checkpoint_on(std::move(path), {}, detail::monitored<Monitor>::value({})) {
+    static_cast<void>(sizeof(broken::monitors_are_types<Text, false>));
+  }
 };
 
 }  // namespace dsl::TYPENET_MODE

@@ -10,6 +10,13 @@ struct monitors_are_metrics {
                 "same members");
 };
 
+template <class Found, bool IsMetric>
+struct monitors_are_types {
+  static_assert(IsMetric,
+                "callback: the metric to watch is a template argument; write early_stopping<val_loss>({.patience = 3}) "
+                "or model_checkpoint<val_accuracy>(file)");
+};
+
 template <bool Fit, class... Given>
 struct fit_takes_data_and_options {
   static_assert(Fit, "fit: it takes a data set and options; write fit(train, {.epochs = 3})");

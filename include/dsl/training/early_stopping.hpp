@@ -3,6 +3,7 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/print.hpp>
+#include <dsl/rules/broken_training.hpp>
 #include <dsl/training/callback_state.hpp>
 #include <dsl/training/metrics.hpp>
 
@@ -10,6 +11,8 @@
 #include <cstdio>
 #include <initializer_list>
 #include <optional>
+#include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace dsl::TYPENET_MODE {
@@ -77,6 +80,14 @@ class early_stopping : public detail::early_stopping_on {
  public:
   explicit early_stopping(early_stopping_options const& o = {}, Monitor const& m = {})
       : early_stopping_on(o, detail::monitored<Monitor>::value(m)) {}
+
+  /// Reports that the metric's name is given as text.
+  template <class Text>
+    requires std::is_convertible_v<Text const&, std::string_view>
+  explicit early_stopping(Text const&, early_stopping_options const& = {})
+      : early_stopping_on({}, detail::monitored<Monitor>::value({})) {
+    static_cast<void>(sizeof(broken::monitors_are_types<Text, false>));
+  }
 };
 
 }  // namespace dsl::TYPENET_MODE
