@@ -11,6 +11,7 @@
 #include <dsl/layers/image.hpp>
 #include <dsl/layers/window.hpp>
 #include <dsl/layers/conv2d.hpp>
+#include <dsl/layers/conv1d.hpp>
 #include <dsl/layers/conv2d_transpose.hpp>
 #include <dsl/layers/attention.hpp>
 #include <dsl/layers/tokens.hpp>
@@ -21,6 +22,7 @@
 #include <dsl/layers/channel_scale.hpp>
 #include <dsl/layers/activation.hpp>
 #include <dsl/layers/pool2d.hpp>
+#include <dsl/layers/pool1d.hpp>
 #include <dsl/layers/upsample2d.hpp>
 #include <dsl/layers/channels.hpp>
 #include <dsl/layers/dropout.hpp>

@@ -5,6 +5,7 @@
 #include <dsl/models/vgg.hpp>
 #include <dsl/models/vit.hpp>
 #include <dsl/models/gpt.hpp>
+#include <dsl/models/time_series.hpp>
 #include <dsl/models/squeezenet.hpp>
 #include <dsl/models/googlenet.hpp>
 #include <dsl/models/inception_v3.hpp>

@@ -424,6 +424,13 @@ TEST_CASE("gradients: tokens", "[gradients]") {
   check_network<image<3, 2, 4>, class_token, position_embedding, token_slice<0>, dense<3>, softmax>();
 }
 
+TEST_CASE("gradients: sequences", "[gradients]") {
+  check_network<sequence<2, 17>, conv1d<3, 4, causal, dilation<2>>, dsl::tanh, max_pool1d<3, 2, pad<1>>,
+                conv1d<4, 3, 2>, avg_pool1d<2>, flatten, dense<3>, softmax>();
+  check_network<sequence<4, 9>, conv1d<4, 5, groups<2>>, batch_norm<>, dsl::tanh, conv1d<3, kernel<3>, pad<0, 2, 0, 0>>,
+                global_avg_pool1d, dense<3>, softmax>();
+}
+
 TEST_CASE("gradients: embedding", "[gradients]") {
   check_network<token_numbers<7>, embedding<4, 3>, flatten, dense<3>, softmax>();
   check_network<token_numbers<7>, embedding<30, 2>, dsl::tanh, flatten, dense<3>, softmax>();  // most tokens are absent

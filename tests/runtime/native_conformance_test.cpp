@@ -63,6 +63,8 @@ TEST_CASE("native agrees with reference: pools", "[conformance]") {
   check_channels<32>();
   check_tokens<5>();
   check_tokens<16>();
+  check_sequences<5>();
+  check_sequences<16>();
   check_attention<8>();
   check_attention<32>();
   check_upsampling<16>();

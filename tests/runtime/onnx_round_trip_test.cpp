@@ -34,10 +34,10 @@ std::vector<float> predicted(dsl::imported_network const& net, dsl::test::drawn_
 
 TEST_CASE("onnx import: what typenet writes comes back as the same graph with the same predictions", "[onnx]") {
   // Files do not have what does nothing in inference, two flattens, a custom operation, devices, or a dense layer over
-  // pixels, which is a convolution there.
-  std::set<std::string> const others{"dropout",        "stochastic_depth", "dropout_alone", "dense",
-                                     "elementwise",    "placed",           "mixed",         "odd",
-                                     "pointwise_dense"};
+  // pixels or a convolution along a sequence, which are convolutions of images there.
+  std::set<std::string> const others{"dropout",         "stochastic_depth", "dropout_alone", "dense",
+                                     "elementwise",     "placed",           "mixed",         "odd",
+                                     "pointwise_dense", "conv1d",           "pool1d"};
   dsl::test::for_each_onnx_network([&]<class Network>(char const* name) {
     INFO(name);
     dsl::trainer t = drawn_trainer<Network>();

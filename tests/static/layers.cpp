@@ -176,6 +176,34 @@ static_assert(on<80, 32, 32, dsl::max_pool2d<3, 2>>::parameter_count == 0);
 static_assert(on<80, 32, 32, dsl::max_pool2d<3, 2>>::forward_macs == 0);
 static_assert(test::last(on<9, 5, 8, dsl::global_avg_pool2d>::view(), op::avg_pool2d).window.width == 8);
 
+// ---- sequences: images of one row --------------------------------------------------------------------------------
+template <class... Layers>
+using along = dsl::network<dsl::sequence<3, 100>, Layers...>;
+static_assert(along<dsl::relu>::input == shape{3, 1, 100});
+static_assert(along<dsl::conv1d<64, 3>>::output == shape{64, 1, 100});
+static_assert(along<dsl::conv1d<64, 5, 2, padding::valid>>::output == shape{64, 1, 48});
+static_assert(along<dsl::conv1d<64, kernel<7>, stride<2>, pad<3>>>::output == shape{64, 1, 50});
+static_assert(along<dsl::conv1d<64, 2, pad<0, 1, 0, 0>>>::output == shape{64, 1, 100});
+static_assert(along<dsl::conv1d<64, 3, dsl::causal>>::output == shape{64, 1, 100});
+static_assert(along<dsl::conv1d<64, 3, 3, dsl::causal, dsl::dilation<8>>>::output == shape{64, 1, 34});
+static_assert(test::last(along<dsl::conv1d<64, 3, dsl::causal, dsl::dilation<8>>>::view(), op::conv2d).window ==
+              dsl::window{1, 3, 1, 0, 16, 0, 1, 8});
+static_assert(test::last(along<dsl::conv1d<64, 3, 2>>::view(), op::conv2d).window.strides_by(2));
+static_assert(along<dsl::conv1d<64, 5>>::parameter_count == 64 * 3 * 5 + 64);
+static_assert(along<dsl::conv1d<64, 5, dsl::bias<false>>>::parameter_count == 64 * 3 * 5);
+static_assert(along<dsl::conv1d<6, 5, groups<3>>>::parameter_count == 6 * 5 + 6);
+static_assert(along<dsl::conv1d<64, 5>>::forward_macs == 64 * 3 * 5 * 100);
+constexpr dsl::parameter long_kernel = along<dsl::conv1d<64, 5>>::view().parameters[0];
+static_assert(long_kernel.rank == 3 && long_kernel.dims[3] == 5 && long_kernel.axis(2) == 5 &&
+              long_kernel.axis(1) == 3);
+static_assert(long_kernel.fan_in == 15 && long_kernel.fan_out == 320);
+static_assert(along<dsl::max_pool1d<3, 2>>::output == shape{3, 1, 49});
+static_assert(along<dsl::max_pool1d<3, 2, pad<1>>>::output == shape{3, 1, 50});
+static_assert(along<dsl::max_pool1d<8, dsl::ceil_mode>>::output == shape{3, 1, 13});
+static_assert(along<dsl::avg_pool1d<8>>::output == shape{3, 1, 12});
+static_assert(along<dsl::avg_pool1d<kernel<8>, dsl::count_padding<false>, dsl::ceil_mode>>::output == shape{3, 1, 13});
+static_assert(along<dsl::global_avg_pool1d>::output == shape{3});
+
 // ---- dropout, flatten, dense, softmax, identity ------------------------------------------------------------------
 static_assert(on<3, 4, 5, dsl::dropout<0.5>>::output == shape{3, 4, 5});
 static_assert(test::last(on<3, 4, 5, dsl::dropout<0.25>>::view(), op::dropout).rate == 0.25);

@@ -128,6 +128,44 @@ static_assert(of_network<dsl::image<3, 8, 8>, dsl::flatten, dsl::conv2d<4, 1>>.h
 static_assert(of_network<dsl::image<3, 8, 8>, dsl::flatten, dsl::batch_norm<>, dsl::conv2d<4, 1, 3>>.broken ==
               rule::convolutions_see_images);
 static_assert(only_if_intended<dsl::features<3>, dsl::conv2d<4, 3>>(rule::convolutions_see_images));
+// Sequences: the numbers of an option are for rows and columns, of which there is one.
+template <class Layer>
+constexpr rule along_20() {
+  return of_network<dsl::sequence<3, 20>, Layer>.broken;
+}
+static_assert(along_20<dsl::conv1d<4, 39>>() == rule::holds);
+static_assert(along_20<dsl::conv1d<4, 40>>() == rule::kernel_meets_its_sequence);
+static_assert(along_20<dsl::conv1d<4, 40, dsl::causal>>() == rule::holds);
+static_assert(along_20<dsl::conv1d<4, 3, dsl::dilation<20>>>() == rule::kernel_meets_its_sequence);
+static_assert(only_if_intended<dsl::sequence<3, 20>, dsl::conv1d<4, 40>>(rule::kernel_meets_its_sequence));
+static_assert(only_if_intended<dsl::features<3>, dsl::conv1d<4, 3>>(rule::kernel_meets_its_sequence));
+static_assert(only_if_intended<dsl::features<3>, dsl::conv1d<4, 3, dsl::pad<1>>>(rule::kernel_meets_its_sequence));
+static_assert(of_network<dsl::features<3>, dsl::conv1d<4, 1>>.holds());
+static_assert(along_20<dsl::conv1d<4, 21, dsl::padding::valid>>() == rule::window_fits_the_sequence);
+static_assert(along_20<dsl::conv1d<4, 20, dsl::padding::valid>>() == rule::holds);
+static_assert(along_20<dsl::conv1d<4, 0>>() == rule::window_has_a_length);
+static_assert(along_20<dsl::conv1d<0, 3>>() == rule::filters_are_positive);
+static_assert(along_20<dsl::conv1d<4, 3, 0>>() == rule::stride_is_positive);
+static_assert(along_20<dsl::conv1d<4, 3, dsl::dilation<0>>>() == rule::dilation_is_positive);
+static_assert(along_20<dsl::conv1d<4, 3, dsl::groups<2>>>() == rule::groups_divide_the_channels);
+static_assert(along_20<dsl::conv1d<4, 3, dsl::pad<3>>>() == rule::pad_is_less_than_the_window);
+static_assert(along_20<dsl::conv1d<4, dsl::kernel<3, 1>>>() == rule::options_belong_to_the_layer);
+static_assert(along_20<dsl::conv1d<4, 3, dsl::stride<1, 2>>>() == rule::options_belong_to_the_layer);
+static_assert(along_20<dsl::conv1d<4, 3, dsl::pad<1, 0>>>() == rule::options_belong_to_the_layer);
+static_assert(along_20<dsl::conv1d<4, 3, dsl::dilation<1, 2>>>() == rule::options_belong_to_the_layer);
+static_assert(along_20<dsl::conv1d<4, 3, dsl::causal, dsl::pad<1>>>() == rule::options_belong_to_the_layer);
+static_assert(along_20<dsl::conv1d<4, 3, 1, dsl::padding::same, dsl::causal>>() == rule::options_belong_to_the_layer);
+static_assert(along_20<dsl::conv1d<4, 3, 1, 2>>() == rule::options_belong_to_the_layer);
+static_assert(along_20<dsl::max_pool1d<0>>() == rule::window_has_a_length);
+static_assert(along_20<dsl::max_pool1d<21>>() == rule::window_fits_the_sequence);
+static_assert(along_20<dsl::avg_pool1d<2, dsl::pad<2>>>() == rule::pad_is_less_than_the_window);
+static_assert(along_20<dsl::avg_pool1d<2, dsl::ceil_mode>>() == rule::options_belong_to_the_layer);
+static_assert(along_20<dsl::max_pool1d<2, dsl::count_padding<false>>>() == rule::options_belong_to_the_layer);
+static_assert(of_network<dsl::image<3, 8, 8>, dsl::conv1d<4, 3>>.broken == rule::sequences_have_one_row);
+static_assert(of_network<dsl::image<3, 8, 8>, dsl::max_pool1d<2>>.broken == rule::sequences_have_one_row);
+static_assert(of_network<dsl::image<3, 8, 8>, dsl::global_avg_pool1d>.broken == rule::sequences_have_one_row);
+static_assert(of_network<dsl::sequence<70'000, 1>, dsl::global_avg_pool1d>.holds());
+static_assert(of_network<dsl::sequence<1, 70'000>, dsl::max_pool1d<70'000>>.broken == rule::pool_window_fits_16_bits);
 static_assert(verdict_of<dsl::image<3, 1, 1>, dsl::conv2d<4, 5>>().broken == rule::kernel_meets_its_input);
 static_assert(of<dsl::batch_norm<0.75, 0.25>>.holds() && of<dsl::batch_norm<0.25, 0.75>>.number == 0.75);
 static_assert(of<dsl::batch_norm<0.0, 0.1>>.holds());

@@ -7,6 +7,7 @@
 #include "support/running_moments.hpp"
 
 #include <dsl/dsl.hpp>
+#include <dsl/models/time_series.hpp>
 #include <dsl/executors/host/binding.hpp>
 #include <dsl/executors/host/engine.hpp>
 #include <dsl/executors/reference/elementwise.hpp>
@@ -446,6 +447,14 @@ void check_tokens() {
   agree_on<token_numbers<9>, embedding<5, C>, position_embedding, pointwise_dense<4>>();
   agree_on<image<1, 3, 4>, concat<embedding<C, 7>, sequential<embedding<3, C>, dsl::tanh>>, conv2d<4, 1>>();
   agree_on<token_numbers<6>, frozen<embedding<4, C>>, add<identity, conv2d<C, 1>>, conv2d<4, 1>>();
+}
+template <int C>
+void check_sequences() {
+  agree_on<sequence<3, 23>, conv1d<C, 5>, batch_norm<>, relu, max_pool1d<3, 2>, conv1d<C + 3, 3, 2>>();
+  agree_on<sequence<C, 19>, conv1d<C, 2, causal, dilation<3>>, dsl::tanh, conv1d<6, kernel<4>, stride<3>, pad<2>>,
+           avg_pool1d<2, 1, pad<1>>>();
+  agree_on<sequence<C, 18>, conv1d<C, 3, groups<C>>, conv1d<C, 1, bias<false>>, relu, global_avg_pool1d>();
+  agree_on<sequence<2, 40>, models::time_series_module<C, 8>, add<identity, conv1d<C, 3, causal>>, conv1d<4, 1>>();
 }
 /// C is a multiple of 4.
 template <int C>

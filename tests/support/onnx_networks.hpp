@@ -53,6 +53,9 @@ void for_each_onnx_network(F f) {
   f.template operator()<network<features<5>, conv2d<4, 1>, flatten, dense<3>, conv2d<2, 1>>>("conv2d_of_flat");
   f.template operator()<network<picture, conv2d<4, 1>, conv2d<6, 3, 3, 2, padding::same, 2>>>("conv2d_groups");
   f.template operator()<network<picture, conv2d<6, 2, 3, 1, padding::same, 3>>>("conv2d_depthwise");
+  using series = sequence<3, 20>;
+  f.template operator()<network<series, conv1d<4, 3, causal, dilation<2>>, conv1d<6, 5, 2, padding::valid>>>("conv1d");
+  f.template operator()<network<series, conv1d<6, 4, groups<3>>, max_pool1d<3, 2, pad<1>>, avg_pool1d<2>>>("pool1d");
   f.template operator()<network<picture, conv2d_transpose<4, 2, stride<2>>>>("conv2d_transpose");
   f.template operator()<network<picture, conv2d_transpose<4, 3, 4, stride<3>, pad<1, 2, 0, 0>, bias<false>>>>(
       "conv2d_transpose_padded");

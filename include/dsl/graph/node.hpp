@@ -129,13 +129,13 @@ struct update_factors {
   friend constexpr bool operator==(update_factors const&, update_factors const&) = default;
 };
 
-/// A parameter. Weights have PyTorch's layout: (out, in, height, width) for conv2d, (out, in) for dense, (vocabulary,
-/// features) for embedding, (1, tokens, channels) for learnt constants.
+/// A parameter. Weights have PyTorch's layout: (out, in, height, width) for conv2d, (out, in, length) for conv1d, (out,
+/// in) for dense, (vocabulary, features) for embedding, (1, tokens, channels) for learnt constants.
 struct parameter {
   dsl::role role = dsl::role::kernel;
   int node = -1;
   int dims[4] = {1, 1, 1, 1};
-  int rank = 0;  // number of dims; if 0, append() derives it from the node
+  int rank = 0;  // number of axes; if 0, append() derives it from the node
   int fan_in = 0;
   int fan_out = 0;
   bool frozen = false;  // as its node
@@ -144,6 +144,8 @@ struct parameter {
 
   /// Returns the number of the parameter's elements.
   constexpr long long count() const { return 1LL * dims[0] * dims[1] * dims[2] * dims[3]; }
+  /// Returns the size of axis `i` < rank. A kernel of rank 3 has dims (out, in, 1, length).
+  constexpr int axis(int i) const { return rank == 3 && i == 2 ? dims[2] * dims[3] : dims[i]; }
   /// Whether the parameter is a running statistic of a batch_norm.
   constexpr bool is_statistic() const { return role == dsl::role::moving_mean || role == dsl::role::moving_variance; }
   /// Whether the optimizer changes the parameter.

@@ -30,6 +30,11 @@ class weight_layout {
 
   /// Whether parameter k has one row for each token. Such a parameter is (vocabulary, features) in Keras, too.
   bool is_table(int k) const { return graph_.nodes[graph_.parameters[k].node].kind == op::embedding; }
+  /// Whether parameter k has one number for each channel, as a table of learnt constants has for each place.
+  bool is_by_channel(int k) const {
+    parameter const& p = graph_.parameters[k];
+    return p.rank == 1 || (p.rank == 3 && graph_.nodes[p.node].kind != op::conv2d);
+  }
   bool keras() const { return convention_ == weight_convention::keras; }
   order const& order_of(int tensor) const { return orders_[static_cast<std::size_t>(tensor)]; }
   static int at(order const& o, int i) { return o.empty() ? i : o[static_cast<std::size_t>(i)]; }
@@ -46,7 +51,7 @@ class weight_layout {
     parameter const& p = graph_.parameters[k];
     node const& n = graph_.nodes[p.node];
     order const inputs = keras() && p.role != role::bias ? order_of(graph_.input(n)) : order{};
-    bool const by_channel = p.rank == 1 || p.rank == 3;
+    bool const by_channel = is_by_channel(k);
     if (!keras() || is_table(k) || (by_channel && inputs.empty())) {
       for (long long i = 0; i < p.count(); ++i) f(i, i);
     } else if (by_channel) {

@@ -23,13 +23,17 @@ TYPENET_INLINE weight_layout::weight_layout(graph_view const& g, weight_conventi
 
 TYPENET_INLINE std::vector<std::uint64_t> weight_layout::shape(int k) const {
   parameter const& p = graph_.parameters[k];
-  std::vector<std::uint64_t> all(p.dims, p.dims + p.rank);
+  std::vector<std::uint64_t> all;
+  for (int axis = 0; axis < p.rank; ++axis) all.push_back(static_cast<std::uint64_t>(p.axis(axis)));
   if (keras() && p.rank == 3 && p.role == role::gamma) all.resize(1);
   if (keras() && p.rank == 2 && !is_table(k)) all = {all[1], all[0]};
   if (keras() && p.rank == 4) all = {all[2], all[3], all[1], all[0]};
-  if (keras() && p.rank == 4 && detail::is_depthwise(graph_, graph_.nodes[p.node])) {
+  bool const is_conv1d = p.rank == 3 && !is_by_channel(k);
+  if (keras() && is_conv1d) all = {all[2], all[1], all[0]};
+  if (keras() && (p.rank == 4 || is_conv1d) && detail::is_depthwise(graph_, graph_.nodes[p.node])) {
     auto const groups = static_cast<std::uint64_t>(graph_.nodes[p.node].groups);
-    all = {all[0], all[1], groups, all[3] / groups};  // the memory order is the same
+    std::size_t const last = all.size() - 1;
+    all[last] /= groups, all[last - 1] = groups;  // the memory order is the same
   }
   return all;
 }

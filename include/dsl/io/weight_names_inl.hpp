@@ -31,6 +31,7 @@ TYPENET_INLINE std::string keras_class(graph_view const& g, node const& n) {
   switch (n.kind) {
     case op::conv2d:
       if (g.parameters[n.first_parameter].rank == 2) return "dense";
+      if (g.parameters[n.first_parameter].rank == 3) return is_depthwise(g, n) ? "depthwise_conv1d" : "conv1d";
       return is_depthwise(g, n) ? "depthwise_conv2d" : "conv2d";
     case op::conv2d_transpose: return "conv2d_transpose";
     case op::batch_norm: return "batch_normalization";

@@ -37,6 +37,7 @@ struct conv2d_arguments : window_arguments {
   int groups = 1;
   bool has_bias = true;
   option::dilation dilated{1, 1};
+  int kernel_rank = 0;  // in files; 0: 4
 
   using window_arguments::take;
   template <class T>
@@ -114,6 +115,7 @@ constexpr value lower_conv2d(builder& b, value in, int filters, conv2d_arguments
   int const channels = in.shape.channels / (o.groups > 0 ? o.groups : 1);  // of one group
   b.parameter({.role = role::kernel,
                .dims = {filters, channels, o.height, o.width},
+               .rank = o.kernel_rank,
                .fan_in = narrow(channels * area),
                .fan_out = narrow(filters * area)});
   if (o.has_bias) b.parameter({.role = role::bias, .dims = {filters, 1, 1, 1}});

@@ -37,8 +37,8 @@ struct image {
 // image<3, 32, 32> -> 3x32x32
 
 /// Marks the input of a network that looks like a mistake but is intended: network<intended<image<28, 28, 1>>, ...>. It
-/// turns off the rules channels_come_first, kernel_meets_its_input, convolutions_see_images, epsilon_is_small,
-/// softmax_has_classes and softmax_takes_logits.
+/// turns off the rules channels_come_first, kernel_meets_its_input, kernel_meets_its_sequence, convolutions_see_images,
+/// epsilon_is_small, softmax_has_classes and softmax_takes_logits.
 template <class Input>
 struct intended : Input {
   static constexpr value lower(builder& b) {
@@ -50,6 +50,12 @@ struct intended : Input {
 /// An input of Features numbers, without height and width.
 template <int Features>
 struct features : image<Features, 1, 1> {};
+
+/// An input of Length places with Channels numbers each, such as a time series of Channels measurements: an image of
+/// one row. Its numbers come channel after channel.
+template <int Channels, int Length>
+struct sequence : image<Channels, 1, Length> {};
+// sequence<3, 128> -> 3x1x128
 
 /// An input of Length tokens for embedding<...>. Each token is given by its number in a vocabulary, so the input is one
 /// row of integers.

@@ -182,6 +182,33 @@ struct pool_window_fits_16_bits {
   static_assert(WindowSize <= 65536, "max_pool2d: the window has more than 65,536 values; pool in two steps");
 };
 
+/// Reported for conv1d and the pools over sequences.
+template <class At, class Layer, shape Input>
+struct sequences_have_one_row {
+  static_assert(Input.height == 1,
+                "sequence: this layer needs an input of one row; begin with sequence<channels, length>, or use a layer "
+                "for images, such as conv2d or max_pool2d");
+};
+
+template <class At, class Layer, int Length>
+struct window_has_a_length {
+  static_assert(Length > 0, "sequence: the length of a kernel or window must be at least 1");
+};
+
+template <class At, class Layer, int Length, int PaddedInput>
+struct window_fits_the_sequence {
+  static_assert(Length <= PaddedInput,
+                "sequence: the kernel or window is longer than its padded input; use a shorter one");
+};
+
+/// Reported for kernels of a conv1d that read more padding than input, and for a longer sequence written as features.
+template <class At, class Layer, int Length, int Input>
+struct kernel_meets_its_sequence {
+  static_assert(Length <= Input,
+                "conv1d: most of the kernel would lie in the padding; use a shorter one, or begin with "
+                "sequence<channels, length>");
+};
+
 template <class At, class Layer, int Factor>
 struct factor_is_positive {
   static_assert(Factor > 0, "upsample2d: the factor must be at least 1; 2 is usual");

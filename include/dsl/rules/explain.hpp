@@ -180,6 +180,18 @@ template <class J>
 struct explain<rule::pool_window_fits_16_bits, J>
     : says<broken::pool_window_fits_16_bits<at_of<J>, layer_of<J>, J::why.found>> {};
 template <class J>
+struct explain<rule::sequences_have_one_row, J>
+    : says<broken::sequences_have_one_row<at_of<J>, layer_of<J>, J::why.first>> {};
+template <class J>
+struct explain<rule::window_has_a_length, J> : says<broken::window_has_a_length<at_of<J>, layer_of<J>, J::why.found>> {
+};
+template <class J>
+struct explain<rule::window_fits_the_sequence, J>
+    : says<broken::window_fits_the_sequence<at_of<J>, layer_of<J>, J::why.found, J::why.wanted>> {};
+template <class J>
+struct explain<rule::kernel_meets_its_sequence, J>
+    : says<broken::kernel_meets_its_sequence<at_of<J>, layer_of<J>, J::why.found, J::why.wanted>> {};
+template <class J>
 struct explain<rule::factor_is_positive, J> : says<broken::factor_is_positive<at_of<J>, layer_of<J>, J::why.found>> {};
 template <class J>
 struct explain<rule::slice_is_in_the_channels, J>

@@ -120,9 +120,8 @@ class arena {
   /// Calls f(index on the host, index on the device) for each number of a parameter.
   template <class F>
   static void for_each_weight(dsl::parameter const& p, F f) {
-    std::size_t const area =
-        p.rank == 4 ? static_cast<std::size_t>(p.dims[2]) * static_cast<std::size_t>(p.dims[3]) : 1;
-    std::size_t const in = p.rank == 4 ? static_cast<std::size_t>(p.dims[1]) : 1;
+    std::size_t const area = p.rank > 2 ? static_cast<std::size_t>(p.dims[2]) * static_cast<std::size_t>(p.dims[3]) : 1;
+    std::size_t const in = p.rank > 2 ? static_cast<std::size_t>(p.dims[1]) : 1;
     std::size_t const out = static_cast<std::size_t>(p.count()) / area / in;
     for (std::size_t o = 0; o < out; ++o)
       for (std::size_t i = 0; i < in; ++i)

@@ -34,8 +34,9 @@ TYPENET_INLINE void write_onnx_weights(engine& e, std::vector<std::string> const
     onnx_messages::TensorProto& t = *to.add_initializer();
     t.set_name(names[static_cast<std::size_t>(k)]);
     t.set_data_type(onnx_messages::TensorProto::FLOAT);
-    bool const is_pointwise = p.rank == 2 && e.graph().nodes[p.node].kind == op::conv2d;
-    for (int d = 0; d < (is_pointwise ? 4 : p.rank); ++d) t.add_dims(p.dims[d]);  // Conv takes no kernel of rank 2
+    // The kernels of pointwise_dense and conv1d have fewer axes than a Conv over images takes.
+    bool const is_convolution = p.role == role::kernel && e.graph().nodes[p.node].kind == op::conv2d;
+    for (int d = 0; d < (is_convolution ? 4 : p.rank); ++d) t.add_dims(p.dims[d]);
     t.set_raw_data(values.data(), values.size() * sizeof(float));
   }
 }
