@@ -6,6 +6,7 @@
 #include <dsl/training/callback_state.hpp>
 #include <dsl/training/metrics.hpp>
 #include <dsl/training/score_metrics.hpp>
+#include <dsl/training/of_output.hpp>
 #include <dsl/training/annealing.hpp>
 #include <dsl/training/early_stopping.hpp>
 #include <dsl/training/stop_on_signal.hpp>

@@ -365,7 +365,7 @@ namespace {
 struct hollow_engine final : dsl::engine {
   explicit hollow_engine(dsl::graph_view const& g) : engine(g, {}) {}
   [[noreturn]] static void asked() { throw std::logic_error("asked for weights"); }
-  int prepare(dsl::mode, dsl::batch_part, dsl::target_kind) override { asked(); }
+  int prepare(dsl::mode, dsl::batch_part, dsl::per_output<dsl::target_kind>) override { asked(); }
   void run(int, dsl::batch_view const&) override { asked(); }
   dsl::batch_metrics metrics(int) override { asked(); }
   void read_result(int, float*) override { asked(); }

@@ -260,7 +260,7 @@ struct unreliable_engine final : dsl::engine {
   void look() const {
     if (lost) throw dsl::executor_error("the device is lost");
   }
-  int prepare(dsl::mode m, dsl::batch_part part, dsl::target_kind targets) override {
+  int prepare(dsl::mode m, dsl::batch_part part, dsl::per_output<dsl::target_kind> targets) override {
     return in->prepare(m, part, targets);
   }
   void run(int program, dsl::batch_view const& batch) override { in->run(program, batch); }

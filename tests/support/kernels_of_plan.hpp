@@ -119,8 +119,8 @@ class kernels_of_plan {
     bool const accumulate = accumulates(p, s);
     if (s.what == dsl::action::loss) {
       slice const flat{out.channels};
-      add(k::loss(t_, p.options.loss, true, batch, batch, out, flat, flat, training));
-      return add(k::softmax_loss(t_, p.options.loss, batch, batch, out.channels, flat, flat, flat, training));
+      add(k::loss(t_, p.options.loss.all, true, batch, batch, out, flat, flat, training));
+      return add(k::softmax_loss(t_, p.options.loss.all, batch, batch, out.channels, flat, flat, flat, training));
     }
     switch (n.kind) {
       case op::conv2d: {

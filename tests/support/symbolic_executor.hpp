@@ -333,7 +333,7 @@ class executor {
     int const batch = batch_;
     loaded const y = tensor(content::activation);
     numbers const l = load(next(content::labels), 1, batch);
-    number const what = mix(static_cast<number>(p_.options.loss), static_cast<number>(node_of(s.node).kind));
+    number const what = mix(static_cast<number>(p_.options.loss.all), static_cast<number>(node_of(s.node).kind));
     store(next(content::metrics), by_batch(what, {&y.values, &l}, 2), 2, 1);
     if (peek(content::gradient))
       store_tensor(content::gradient, by_sample(mix(what, 1), {&y.values, &l}, 0, batch, y.shape.size()));

@@ -49,6 +49,16 @@ struct further_input {
   std::shared_ptr<void const> owner{};
 };
 
+struct dataset;
+
+/// The target of a further output of the network, for a network with named_output<...>. It is a data set without
+/// samples, which has labels or values as any other data set.
+struct further_target {
+  std::string output;
+  std::shared_ptr<dataset const> data;
+  std::int64_t begin = 0;  // the storage's sample that has the first target
+};
+
 /// Samples of one shape. They are bytes or floats, channel-major (NCHW), and each has a class, a class per pixel, or
 /// target values. Copies and views of a data set take about 100 bytes and share the samples' memory.
 struct dataset {
@@ -72,6 +82,9 @@ struct dataset {
   std::shared_ptr<std::vector<float> const> weights{};
   std::int64_t weights_begin = 0;
 
+  /// The targets of further outputs; null: all outputs share the data set's own target.
+  std::shared_ptr<std::vector<further_target> const> targets{};
+
   /// Whether samples have a class, or a class per pixel, rather than target values.
   bool has_classes() const { return classes > 0; }
   /// Returns the number of labels per sample: 1, or the number of pixels if there is a class per pixel.
@@ -86,6 +99,9 @@ struct dataset {
   float weight(std::int64_t i) const {
     return weights ? (*weights)[static_cast<std::size_t>(begin + i - weights_begin)] : 1.0F;
   }
+  int further_targets() const { return targets ? static_cast<int>(targets->size()) : 0; }
+  /// Returns a further target as a data set, whose sample i belongs to this data set's sample i.
+  dataset targets_of(int target) const;
   int further_inputs() const { return further ? static_cast<int>(further->size()) : 0; }
   /// Returns the address of sample i of a further input.
   float const* further_numbers(int input, std::int64_t i) const {

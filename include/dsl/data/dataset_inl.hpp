@@ -25,6 +25,14 @@ TYPENET_INLINE std::uint8_t const* dataset::pixels(std::int64_t i) const {
   return nullptr;  // only for an i outside of the set
 }
 
+TYPENET_INLINE dataset dataset::targets_of(int target) const {
+  further_target const& own = (*targets)[static_cast<std::size_t>(target)];
+  dataset view = *own.data;
+  view.begin += begin - own.begin;
+  view.size = size;
+  return view;
+}
+
 TYPENET_INLINE std::string dataset::class_name(int label) const {
   auto const i = static_cast<std::size_t>(label);
   return storage && i < storage->class_names.size() ? storage->class_names[i] : std::to_string(label);

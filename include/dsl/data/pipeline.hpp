@@ -3,6 +3,7 @@
 
 #include <dsl/data/augment.hpp>
 #include <dsl/data/dataset.hpp>
+#include <dsl/data/target_view.hpp>
 #include <dsl/detail/list.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/threads.hpp>
@@ -15,6 +16,13 @@
 #include <vector>
 
 namespace dsl::TYPENET_MODE {
+
+/// The targets that one output of a network is compared with, if outputs have targets of their own. Sample i of `data`
+/// belongs to sample i of the data set.
+struct output_target {
+  dataset data;
+  int values = 0;  // targets per sample in batches; for classes see batch::values
+};
 
 /// The settings of a batch_loader: how it makes batches of a data set, and with how many threads. For an equal seed and
 /// epoch the bits are the same, whatever the prefetch depth and the number of threads.
@@ -32,7 +40,8 @@ struct pipeline_options {
   int part_size = -1;
   bool cache = false;  // keeps the normalised floats after the first pass: 4 bytes per number, 586 MiB for CIFAR-10
   int values = 0;      // targets per sample in batches; for classes see batch::values
-  std::vector<float> class_weights{};  // factors of the losses of each class; empty: all are 1
+  std::vector<float> class_weights{};    // factors of the losses of each class; empty: all are 1
+  std::vector<output_target> targets{};  // of each output; empty: outputs share the data set's own target
 };
 
 /// A batch. Its samples are NCHW, augmented and normalised. It is valid until the next call of next() or start().
@@ -52,6 +61,9 @@ struct batch {
   /// class; null if all are 1.
   float const* weights = nullptr;
   float const* const* further = nullptr;  // per further input of the data set: size x its numbers, normalised
+  /// The targets of each output, if pipeline_options::targets has these; otherwise null. Labels, values, weights and
+  /// `labelled` above are then not set.
+  target_view const* targets = nullptr;
 };
 
 /// Sets `order` to a permutation of 0 .. order.size()-1, by the Fisher-Yates method. It depends only on the seed and
@@ -93,12 +105,16 @@ class batch_loader {
   [[gnu::cold]] batch const* next();
 
  private:
-  struct slot {
-    detail::zeros<float> images;
+  struct wanted {
     detail::zeros<std::int32_t> labels;
-    detail::zeros<std::int64_t> samples;
     detail::zeros<float> values;
     detail::zeros<float> weights;
+  };
+  struct slot {
+    detail::zeros<float> images;
+    detail::zeros<std::int64_t> samples;
+    detail::list<wanted> targets;  // as targets_
+    detail::list<target_view> views;
     detail::list<detail::zeros<float>> further;
     detail::list<float const*> inputs;  // their addresses
     std::vector<float> room;            // for a sample of a source
@@ -115,12 +131,15 @@ class batch_loader {
   [[gnu::cold]] void make(std::int64_t step, slot& s) noexcept;
 
   bool weighs() const { return data_.weights || !options_.class_weights.empty(); }
-  void put_weights(std::int64_t sample, std::int32_t const* labels, float* out) const;
+  void put_weights(output_target const& t, std::int64_t sample, std::int32_t const* labels, float* out) const;
   void put_further(int input, std::int64_t sample, float* out) const;
-  void put_values(std::int64_t sample, float* out) const;
+  static void put_values(output_target const& t, std::int64_t sample, float* out);
   /// Writes a sample's labels in the order of the pixels of the transformed image. Returns the number of labels that
   /// are not -1.
-  std::int64_t put_labels(std::int64_t sample, std::int32_t* out) const;
+  std::int64_t put_labels(output_target const& t, std::int64_t sample, std::int32_t* out) const;
+  /// Makes the targets of batch `step`, `size` samples from position `first` of the epoch.
+  target_view make_targets(output_target const& t, wanted& to, std::int64_t step, std::int64_t first, int size) const;
+  void check(output_target const& t) const;
 
   void make_picture(std::int64_t sample, float* out, std::vector<float>& room);
 
@@ -134,9 +153,10 @@ class batch_loader {
 
   dataset data_;
   pipeline_options options_;
-  std::size_t picture_ = 0;            // number of floats per image
-  detail::zeros<std::int64_t> order_;  // written by start() while no worker is busy
-  detail::list<slot> slots_;           // batch k is in slot k mod slots
+  std::vector<output_target> targets_;  // the one that outputs share, or one for each output
+  std::size_t picture_ = 0;             // number of floats per image
+  detail::zeros<std::int64_t> order_;   // written by start() while no worker is busy
+  detail::list<slot> slots_;            // batch k is in slot k mod slots
   detail::zeros<float> cache_;
   detail::zeros<unsigned char> cached_;  // bytes, not bits: workers write neighbouring ones concurrently
   int epoch_ = 0;

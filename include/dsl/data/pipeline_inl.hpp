@@ -22,7 +22,8 @@
 namespace dsl::TYPENET_MODE {
 
 TYPENET_INLINE batch_loader::batch_loader(dataset data, pipeline_options options)
-    : data_(std::move(data)), options_(std::move(options)) {
+    : data_(std::move(data)), options_(std::move(options)), targets_(options_.targets) {
+  if (targets_.empty()) targets_.push_back({data_, options_.values});
   check();
   if (options_.part_size < 0) options_.part_size = options_.batch_size;
   auto const pictures = static_cast<std::size_t>(data_.size);
@@ -34,10 +35,16 @@ TYPENET_INLINE batch_loader::batch_loader(dataset data, pipeline_options options
   slots_ = detail::list<slot>(options_.prefetch + 1);
   for (auto& s : slots_) {
     s.images.allocate(batch_size * picture_);
-    s.labels.allocate((batch_size + 1) * static_cast<std::size_t>(data_.labels_each()));  // and one for others' parts
     s.samples.allocate(batch_size);
-    s.values.allocate(batch_size * static_cast<std::size_t>(options_.values));
-    if (weighs()) s.weights.allocate(batch_size * static_cast<std::size_t>(data_.labels_each()));
+    s.targets = detail::list<wanted>(static_cast<int>(targets_.size()));
+    s.views = detail::list<target_view>(static_cast<int>(targets_.size()));
+    for (std::size_t k = 0; k < targets_.size(); ++k) {
+      auto const each = static_cast<std::size_t>(targets_[k].data.labels_each());
+      wanted& to = s.targets[static_cast<int>(k)];
+      to.labels.allocate((batch_size + 1) * each);  // and one for others' parts
+      to.values.allocate(batch_size * static_cast<std::size_t>(targets_[k].values));
+      if (weighs()) to.weights.allocate(batch_size * each);
+    }
     s.further = detail::list<detail::zeros<float>>(data_.further_inputs());
     for (int k = 0; k < data_.further_inputs(); ++k) {
       s.further[k].allocate(batch_size *
@@ -132,6 +139,9 @@ TYPENET_INLINE void batch_loader::check() const {
     need(static_cast<int>(options_.class_weights.size()) == data_.classes,
          "class_weights must have one weight for each class of the data set",
          static_cast<std::int64_t>(options_.class_weights.size()), "give one per class");
+  if (!options_.targets.empty())
+    need(options_.class_weights.empty(), "class_weights must be empty if outputs have targets of their own",
+         static_cast<std::int64_t>(options_.class_weights.size()), "use with_weights()");
   for (int k = 0; k < data_.further_inputs(); ++k) {
     further_input const& f = (*data_.further)[static_cast<std::size_t>(k)];
     for (auto const& numbers : {f.mean, f.deviation})
@@ -140,15 +150,25 @@ TYPENET_INLINE void batch_loader::check() const {
                                            f.sample.size(), " numbers, as many as the input; found ", numbers->size(),
                                            "; use normalize(train)"});
   }
-  if (data_.pixel_classes)
-    need(options_.values == 0, ".values must be 0 for data with a class per pixel", options_.values, "leave it out");
-  else if (data_.has_classes() && options_.values > 0)
-    need(options_.values == data_.classes || (options_.values == 1 && data_.classes == 2),
-         ".values must be the number of classes, or 1 if there are two", options_.values,
-         "change the last layer or the loss");
+  for (output_target const& t : targets_) check(t);
+}
+
+TYPENET_INLINE void batch_loader::check(output_target const& t) const {
+  detail::option_check const loader{"batch_loader"};
+  auto const need = [&](bool holds, char const* must, std::int64_t found, char const* advice) {
+    loader.need(holds, must, found, advice);
+  };
+  if (t.data.pixel_classes)
+    need(t.data.labels_each() == data_.sample.area(), "labels of pixels must be as many as the pixels of a sample",
+         t.data.labels_each(), "change the labels");
+  if (t.data.pixel_classes)
+    need(t.values == 0, ".values must be 0 for data with a class per pixel", t.values, "leave it out");
+  else if (t.data.has_classes() && t.values > 0)
+    need(t.values == t.data.classes || (t.values == 1 && t.data.classes == 2),
+         ".values must be the number of classes, or 1 if there are two", t.values, "change the last layer or the loss");
   else
-    need(options_.values == 0 || options_.values == data_.values,
-         ".values must be 0, or the number of values per sample in the data set", options_.values,
+    need(t.values == 0 || t.values == t.data.values,
+         ".values must be 0, or the number of values per sample in the data set", t.values,
          "change the last layer or the data");
 }
 
@@ -156,41 +176,57 @@ TYPENET_INLINE void batch_loader::make(std::int64_t step, slot& s) noexcept try 
   std::int64_t const first = step * options_.batch_size + options_.part_first;
   auto const left = data_.size - first;
   int const size = left < options_.part_size ? static_cast<int>(left) : options_.part_size;
-  auto const labels_each = static_cast<std::size_t>(data_.labels_each());
-  std::int64_t labelled = 0;
   for (int i = 0; i < size; ++i) {
     auto const at = static_cast<std::size_t>(i);
     auto const sample = order_[static_cast<std::size_t>(first + i)];
     s.samples[at] = sample;
-    if (data_.has_classes()) labelled += put_labels(sample, s.labels.data() + at * labels_each);
-    put_values(sample, s.values.data() + at * static_cast<std::size_t>(options_.values));
-    if (weighs()) put_weights(sample, s.labels.data() + at * labels_each, s.weights.data() + at * labels_each);
     make_picture(sample, s.images.data() + at * picture_, s.room);
     for (int k = 0; k < s.further.size(); ++k)
       put_further(k, sample, s.further[k].data() + i * (*data_.further)[static_cast<std::size_t>(k)].sample.size());
   }
-  if (data_.pixel_classes) {  // the other parts' pixels count, too
-    std::int32_t* const scratch = s.labels.data() + static_cast<std::size_t>(size) * labels_each;
-    std::int64_t const begin = step * options_.batch_size, end = begin + options_.batch_size;
-    for (std::int64_t i = begin; i < end && options_.part_size < options_.batch_size; ++i)
-      if (i < first || i >= first + size) labelled += put_labels(order_[static_cast<std::size_t>(i)], scratch);
-  }
+  for (int k = 0; k < s.targets.size(); ++k)
+    s.views[k] = make_targets(targets_[static_cast<std::size_t>(k)], s.targets[k], step, first, size);
+  bool const own = !options_.targets.empty();
+  target_view const shared = own ? target_view{} : s.views[0];
   s.view = {s.images.data(),
-            data_.has_classes() ? s.labels.data() : nullptr,
+            shared.labels,
             s.samples.data(),
             size,
             first,
-            options_.values > 0 ? s.values.data() : nullptr,
-            data_.pixel_classes ? labelled : -1,
-            weighs() ? s.weights.data() : nullptr,
-            s.inputs.size() > 0 ? s.inputs.begin() : nullptr};
+            shared.values,
+            shared.labelled,
+            shared.weights,
+            s.inputs.size() > 0 ? s.inputs.begin() : nullptr,
+            own ? s.views.begin() : nullptr};
 } catch (...) {
   s.failure = std::current_exception();
 }
 
-TYPENET_INLINE void batch_loader::put_weights(std::int64_t sample, std::int32_t const* labels, float* out) const {
-  for (std::int64_t i = 0; i < data_.labels_each(); ++i) {
-    bool const counts = data_.has_classes() && !options_.class_weights.empty() && labels[i] >= 0;
+TYPENET_INLINE target_view batch_loader::make_targets(output_target const& t, wanted& to, std::int64_t step,
+                                                      std::int64_t first, int size) const {
+  auto const each = static_cast<std::size_t>(t.data.labels_each());
+  std::int64_t labelled = 0;
+  for (int i = 0; i < size; ++i) {
+    auto const at = static_cast<std::size_t>(i);
+    auto const sample = order_[static_cast<std::size_t>(first + i)];
+    if (t.data.has_classes()) labelled += put_labels(t, sample, to.labels.data() + at * each);
+    put_values(t, sample, to.values.data() + at * static_cast<std::size_t>(t.values));
+    if (weighs()) put_weights(t, sample, to.labels.data() + at * each, to.weights.data() + at * each);
+  }
+  if (t.data.pixel_classes) {  // the other parts' pixels count, too
+    std::int32_t* const scratch = to.labels.data() + static_cast<std::size_t>(size) * each;
+    std::int64_t const begin = step * options_.batch_size, end = begin + options_.batch_size;
+    for (std::int64_t i = begin; i < end && options_.part_size < options_.batch_size; ++i)
+      if (i < first || i >= first + size) labelled += put_labels(t, order_[static_cast<std::size_t>(i)], scratch);
+  }
+  return {t.data.has_classes() ? to.labels.data() : nullptr, t.values > 0 ? to.values.data() : nullptr,
+          weighs() ? to.weights.data() : nullptr, t.data.pixel_classes ? labelled : -1};
+}
+
+TYPENET_INLINE void batch_loader::put_weights(output_target const& t, std::int64_t sample, std::int32_t const* labels,
+                                              float* out) const {
+  for (std::int64_t i = 0; i < t.data.labels_each(); ++i) {
+    bool const counts = t.data.has_classes() && !options_.class_weights.empty() && labels[i] >= 0;
     out[i] = data_.weight(sample) * (counts ? options_.class_weights[static_cast<std::size_t>(labels[i])] : 1.0F);
   }
 }
@@ -203,23 +239,25 @@ TYPENET_INLINE void batch_loader::put_further(int input, std::int64_t sample, fl
   from.copy<1>(0, static_cast<int>(f.sample.size()), out);
 }
 
-TYPENET_INLINE std::int64_t batch_loader::put_labels(std::int64_t sample, std::int32_t* out) const {
-  if (!data_.pixel_classes) {
-    *out = data_.label(sample);
+TYPENET_INLINE std::int64_t batch_loader::put_labels(output_target const& t, std::int64_t sample,
+                                                     std::int32_t* out) const {
+  if (!t.data.pixel_classes) {
+    *out = t.data.label(sample);
     return 1;
   }
   detail::transform_labels(options_.augment.draw(options_.seed, epoch_, sample, data_.sample), data_.sample,
-                           data_.labels(sample), out);
+                           t.data.labels(sample), out);
   std::int64_t labelled = 0;
-  for (std::int64_t i = 0; i < data_.labels_each(); ++i) labelled += out[i] >= 0 ? 1 : 0;
+  for (std::int64_t i = 0; i < t.data.labels_each(); ++i) labelled += out[i] >= 0 ? 1 : 0;
   return labelled;
 }
 
-TYPENET_INLINE void batch_loader::put_values(std::int64_t sample, float* out) const {
-  int const label = data_.has_classes() ? data_.label(sample) : 0;
-  float const* const wanted = data_.has_classes() ? nullptr : data_.wanted(sample);
-  for (int i = 0; i < options_.values; ++i)
-    out[i] = wanted ? wanted[i] : static_cast<float>(options_.values == 1 ? label : i == label);
+TYPENET_INLINE void batch_loader::put_values(output_target const& t, std::int64_t sample, float* out) {
+  if (t.values == 0) return;
+  int const label = t.data.has_classes() ? t.data.label(sample) : 0;
+  float const* const wanted = t.data.has_classes() ? nullptr : t.data.wanted(sample);
+  for (int i = 0; i < t.values; ++i)
+    out[i] = wanted ? wanted[i] : static_cast<float>(t.values == 1 ? label : i == label);
 }
 
 TYPENET_INLINE void batch_loader::make_picture(std::int64_t sample, float* out, std::vector<float>& room) {

@@ -19,9 +19,8 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Checks (samples, height, width) labels, replaces labels equal to `ignored` by -1, and returns the number of samples.
-[[gnu::cold]] inline std::int64_t check_pixel_labels(dsl::shape const& sample, int classes,
-                                                     std::vector<std::int32_t>& labels, int ignored) {
+TYPENET_INLINE std::int64_t check_pixel_labels(dsl::shape const& sample, int classes, std::vector<std::int32_t>& labels,
+                                               int ignored) {
   option_check{"in_memory_pixel_classes"}.need(classes >= 2, "classes must be 2 or more", classes);
   if (sample.channels < 1 || sample.height < 1 || sample.width < 1)
     throw_error<data_error>({"dataset: images must have at least one pixel; found ", sample.channels, "x",
@@ -48,9 +47,8 @@ namespace dsl::detail::TYPENET_MODE {
   return found / area;
 }
 
-/// Makes a data set of samples whose segments are in `storage`, after checking them.
-[[gnu::cold]] inline dataset dataset_of_pixel_classes(dsl::shape const& sample, int classes, std::int64_t samples,
-                                                      dataset_storage storage) {
+TYPENET_INLINE dataset dataset_of_pixel_classes(dsl::shape const& sample, int classes, std::int64_t samples,
+                                                dataset_storage storage) {
   return {.sample = sample,
           .size = samples,
           .classes = classes,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/data/normalization.hpp>
+#include <dsl/data/target_view.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/batch_part.hpp>
@@ -13,6 +14,7 @@
 #include <dsl/plan/plan.hpp>
 #include <dsl/plan/verify/rules.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -31,7 +33,7 @@ using plan_checker = plan_verdict (*)(graph_view const&, plan const&);
 struct engine_options {
   std::uint64_t seed = 0;
   update_rule update{};
-  dsl::loss loss = dsl::loss::categorical_crossentropy;
+  per_output<dsl::loss> loss = dsl::loss::categorical_crossentropy;
   double batch_norm_momentum = -1;         // >= 0 replaces every layer's own
   bool unbiased_running_variance = false;  // PyTorch's n / (n - 1); Keras's is biased
   /// The function with which the program checks every plan: &dsl::verify. It is null by default, since the compiler has
@@ -53,6 +55,8 @@ struct engine_options {
   /// has its own weights.
   std::shared_ptr<shared_weights> weights{};
   std::shared_ptr<dsl::custom_loss const> custom_loss{};  // with loss::custom, otherwise null
+  /// The custom_loss of each output if outputs have losses of their own, otherwise empty.
+  std::vector<std::shared_ptr<dsl::custom_loss const>> custom_losses{};
 };
 
 /// A batch, or a device's part of a batch, in host memory. `images` are (size, channels, height, width), or null if the
@@ -71,6 +75,12 @@ struct batch_view {
   float const* const* further = nullptr;
   float const* weights = nullptr;  // factors of the losses, one per label or per sample with values; null: all are 1
   long long labelled = -1;         // with a class per pixel: number of labelled pixels of the whole batch
+  /// The targets of each output, output 0 first, if outputs have targets of their own; otherwise null. Labels, values,
+  /// weights and `labelled` above are then not used.
+  target_view const* targets = nullptr;
+
+  /// Returns the targets of output k.
+  target_view targets_of(int k) const { return targets ? targets[k] : target_view{labels, values, weights, labelled}; }
 };
 
 /// Sums over the samples of a batch, or over its labelled pixels; divide by their number to get means. With several
@@ -104,7 +114,7 @@ class engine {
   /// Builds the operations and the memory of a plan, and returns the number of the resulting program; equal arguments
   /// give the same number. The loss is the mean over the whole batch. Throws option_error if the loss does not accept
   /// this kind of targets, and executor_error if the executor lacks a kernel for the loss.
-  virtual int prepare(mode m, batch_part part, target_kind targets = target_kind::classes) = 0;
+  virtual int prepare(mode m, batch_part part, per_output<target_kind> targets = target_kind::classes) = 0;
   /// Runs one step on a batch of exactly the size for which the program was prepared. All engines of a group must run
   /// the step at the same time.
   virtual void run(int program, batch_view const& batch) = 0;
@@ -160,6 +170,11 @@ class engine {
   double loss_weight(int k) const {
     return options_.loss_weights.empty() ? 1 : options_.loss_weights[static_cast<std::size_t>(k)];
   }
+  /// Returns the loss of your own that output k has, or null if its loss is one of the library's.
+  dsl::custom_loss const* custom_loss_of(int k) const {
+    return options_.loss.is_shared() ? options_.custom_loss.get()
+                                     : options_.custom_losses[static_cast<std::size_t>(k)].get();
+  }
   graph_view const& graph() const { return graph_; }
   engine_options const& options() const { return options_; }
 
@@ -169,7 +184,7 @@ class engine {
  protected:
   engine(graph_view const& g, engine_options const& o) : graph_(g), options_(o) {}
 
-  [[gnu::cold]] void require_targets(mode m, target_kind targets) const;
+  [[gnu::cold]] void require_targets(mode m, per_output<target_kind> const& targets) const;
   [[gnu::cold]] void require_parameter(int k) const;
   [[gnu::cold]] void require_slot(int s, int k) const;
 

@@ -34,14 +34,28 @@ TYPENET_INLINE void engine::set_normalization(std::shared_ptr<dsl::normalization
   shared->normalization = std::move(n);
 }
 
-TYPENET_INLINE void engine::require_targets(mode m, target_kind targets) const {
-  if (m == mode::inference || takes(options_.loss, targets)) return;
+TYPENET_INLINE void engine::require_targets(mode m, per_output<target_kind> const& targets) const {
+  if (m == mode::inference) return;
+  int const outputs = output_count(graph_);
+  if (!targets.is_shared() && targets.count != outputs)
+    detail::throw_error<option_error>({"batch: there must be one kind of targets for each of the network's ", outputs,
+                                       " outputs, or one for all of them; found ", targets.count});
+  int k = 0;
+  for (; k < outputs && takes(options_.loss[k], targets[k]); ++k)
+    if (long long const each = targets_each(graph_, targets, k), shared = targets_each(graph_, targets, 0);
+        targets.is_shared() && each != shared)
+      detail::throw_error<option_error>(
+          {"batch: outputs that share their targets must have as many numbers as the "
+           "network's result, ",
+           shared, "; found output ", k, ", which has ", each, "; give each output targets of its own"});
+  if (k == outputs) return;
   constexpr char const* names[] = {"categorical_crossentropy", "mean_squared_error", "mean_absolute_error", "huber",
                                    "binary_crossentropy",      "a loss of your own"};
   constexpr char const* found[] = {" compares with values; found one class per sample",
                                    " compares with one class per sample; found values",
                                    " does not compare with one class per pixel, as categorical_crossentropy does"};
-  detail::throw_error<option_error>({"loss: ", names[static_cast<int>(options_.loss)], found[static_cast<int>(targets)],
+  detail::throw_error<option_error>({"loss: ", names[static_cast<int>(options_.loss[k])],
+                                     found[static_cast<int>(targets[k])],
                                      "; change the loss in compile() or the targets of the batch"});
 }
 

@@ -38,7 +38,8 @@ class process_checks {
   /// Checks that all processes have the same parameters.
   virtual void after_epoch() = 0;
   virtual void before_evaluation(dataset const&, int batch_size) = 0;
-  virtual void before_batch(int size, double learning_rate, std::uint64_t steps, target_kind targets) = 0;
+  virtual void before_batch(int size, double learning_rate, std::uint64_t steps,
+                            per_output<target_kind> const& targets) = 0;
   virtual void before_epoch(double learning_rate) = 0;
 
   /// Returns this process's number; process 0 prints, and reads and writes files.

@@ -70,7 +70,6 @@ enum class rule : unsigned char {
   outputs_have_layers,
   outputs_have_names_of_their_own,
   outputs_come_before_the_last_layer,
-  outputs_share_their_shape,
   outputs_share_a_device,
   own_rule,
   // rules for a lower() that appends nodes by itself

@@ -93,7 +93,7 @@ TYPENET_INLINE void restore_outputs(trainer& t, std::string const& callbacks, st
   for (epoch_record& e : past.epochs)
     for (scores* s : {&e.train, &e.validation})
       for (std::string const& output : outputs) {
-        if ((s == &e.train || e.validated) && !std::isnan(from[1])) s->outputs.push_back({output, from[0], from[1]});
+        if ((s == &e.train || e.validated) && !std::isnan(from[0])) s->outputs.push_back({output, from[0], from[1]});
         from += 2;
       }
   next.outputs.assign(from, from + sums);

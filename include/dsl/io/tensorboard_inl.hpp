@@ -65,7 +65,7 @@ TYPENET_INLINE std::vector<detail::scalar_point> tensorboard::points(std::string
   if (s.has_acc()) all.push_back({prefix + "accuracy", s.acc});
   for (output_scores const& one : s.outputs) {
     all.push_back({prefix + one.name + "_loss", one.loss});
-    if (s.has_acc()) all.push_back({prefix + one.name + "_accuracy", one.acc});
+    if (one.acc == one.acc) all.push_back({prefix + one.name + "_accuracy", one.acc});
   }
   for (named_score const& one : s.metrics) all.push_back({prefix + one.name, one.value});
   return all;

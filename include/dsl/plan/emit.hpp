@@ -170,7 +170,8 @@ class emitter {
   }
   [[gnu::cold]] constexpr shape shape_of_targets() const {
     shape const& result = g_.shape_of(g_.result());
-    switch (p_.options.targets) {
+    if (!p_.options.targets.is_shared()) return {targets_before(g_, p_.options.targets, output_count(g_)), 1, 1};
+    switch (p_.options.targets[0]) {
       case target_kind::values: return result;
       case target_kind::pixel_classes: return {1, result.height, result.width};
       case target_kind::classes: break;
@@ -263,7 +264,7 @@ class emitter {
   }
 
   [[gnu::cold]] constexpr bool loss_from_logits(int n) const {
-    return is_output(g_, n) && is_of_logits(g_, p_.options.loss, n);
+    return is_output(g_, n) && is_of_logits(g_, p_.options.loss[output_number(g_, n)], n);
   }
 
   /// Emits the loss of output number k.
@@ -272,7 +273,7 @@ class emitter {
     node const& x = g_.nodes[n];
     begin({.what = action::loss, .node = n, .device = x.device});
     put(content::activation, access::read, x.output);
-    p_.operands.push({content::labels, access::read, 0, labels_});
+    p_.operands.push({content::labels, access::read, 0, labels_, targets_before(g_, p_.options.targets, k)});
     p_.operands.push({content::metrics, micro_ == 0 ? access::write : access::accumulate, k, metrics_[k]});
     if (p_.options.mode == mode::training) {
       int const to = loss_from_logits(n) ? g_.input(x) : x.output;

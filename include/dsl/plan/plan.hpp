@@ -34,6 +34,29 @@ constexpr bool takes(loss l, target_kind targets) {
                                          : l != loss::categorical_crossentropy;
 }
 
+/// The largest number of outputs that may have losses or targets of their own.
+inline constexpr int most_own_outputs = 16;
+
+/// A setting of the outputs of a network: one that all outputs share, or one for each output.
+///   per_output<loss>(loss::huber)[3] == loss::huber
+template <class T>
+struct per_output {
+  T all{};                     // of each output if they share it, otherwise of output 0
+  int count = 0;               // number of outputs with a setting of their own; 0: all share one
+  unsigned long long own = 0;  // four bits for each of these outputs
+
+  constexpr per_output() = default;
+  constexpr per_output(T one) : all(one) {}  // NOLINT(google-explicit-constructor): one setting is that of all outputs
+  constexpr bool is_shared() const { return count == 0; }
+  constexpr T operator[](int k) const { return is_shared() ? all : static_cast<T>(own >> 4 * k & 15U); }
+  /// Adds the setting of the next output. Every output must get one.
+  constexpr void push(T one) {
+    if (count == 0) all = one;
+    own |= static_cast<unsigned long long>(one) << 4 * count++;
+  }
+  friend constexpr bool operator==(per_output const&, per_output const&) = default;
+};
+
 /// The channel_block of a target that stores all channels of a pixel side by side: NHWC, which GPUs prefer.
 inline constexpr int channels_last = 0;
 
@@ -70,11 +93,12 @@ struct plan_options {
   dsl::mode mode = dsl::mode::training;
   dsl::target target{};
   int optimizer_slots = 1;
-  dsl::loss loss = dsl::loss::categorical_crossentropy;
+  per_output<dsl::loss> loss = dsl::loss::categorical_crossentropy;
   int all_reduce_buckets = 0;  // several towers: parts in which gradients are summed over the towers
   int micro_batches = 1;       // parts of the batch that pass through the network one after the other
   bool gradient_norm = false;  // whether the update needs the norm of all gradients, to clip them
-  target_kind targets = target_kind::classes;
+  /// The kind of the targets that all outputs share, or the kinds of targets of their own.
+  per_output<target_kind> targets = target_kind::classes;
 };
 
 /// The memory that a training step may use. Its plan may take at most `bytes` bytes in total, with batches of up to
@@ -131,7 +155,8 @@ enum class content : unsigned char {
   argmax,              // node: the position of each window's maximum
   parameter,           // parameter
   parameter_gradient,  // parameter
-  labels,              // class numbers or values, see target_kind
+  labels,              // class numbers or values, see target_kind; the targets of several outputs, if each has its
+                       // own, are one after another in one buffer, and `channel` is targets_before()
   metrics,             // output: two doubles, sum of the samples' losses and number of correct predictions
   squares,             // device: a double, the sum of its squared gradients
 };
@@ -238,6 +263,23 @@ struct plan {
   }
   constexpr buffer const& buffer_of(operand const& o) const { return buffers[o.buffer]; }
 };
+
+/// Returns the number of targets of a sample that output k is compared with.
+constexpr int targets_each(graph_view const& g, per_output<target_kind> const& targets, int k) {
+  shape const& output = g.output_shape(g.nodes[output_node(g, k)]);
+  switch (targets[k]) {
+    case target_kind::values: return static_cast<int>(output.size());
+    case target_kind::pixel_classes: return static_cast<int>(output.area());
+    case target_kind::classes: break;
+  }
+  return 1;
+}
+/// Returns the number of targets of a sample that come before those of output k. It is 0 if all outputs share theirs.
+constexpr int targets_before(graph_view const& g, per_output<target_kind> const& targets, int k) {
+  int before = 0;
+  for (int i = 0; i < k && !targets.is_shared(); ++i) before += targets_each(g, targets, i);
+  return before;
+}
 
 /// Returns the smallest multiple of `to` that is at least n.
 constexpr long long round_up(long long n, long long to) { return (n + to - 1) / to * to; }

@@ -26,13 +26,6 @@ struct outputs_come_before_the_last_layer {
       "named_output: a layer of the network must follow it; move it before the layers that compute the result");
 };
 
-template <class At, class Layer, shape Output, shape Result>
-struct outputs_share_their_shape {
-  static_assert(Output.channels == Result.channels && Output.height == Result.height && Output.width == Result.width,
-                "named_output: its output must have the shape of the network's result, since both are compared with "
-                "the same target; change its last layer");
-};
-
 template <class At, class Layer, int Device, int DeviceOfResult>
 struct outputs_share_a_device {
   static_assert(Device == DeviceOfResult,

@@ -296,9 +296,6 @@ template <class J>
 struct explain<rule::outputs_come_before_the_last_layer, J>
     : says<broken::outputs_come_before_the_last_layer<typename J::whole>> {};
 template <class J>
-struct explain<rule::outputs_share_their_shape, J>
-    : says<broken::outputs_share_their_shape<at_of<J>, layer_of<J>, J::why.first, J::why.second>> {};
-template <class J>
 struct explain<rule::outputs_share_a_device, J>
     : says<broken::outputs_share_a_device<at_of<J>, layer_of<J>, J::why.found, J::why.wanted>> {};
 template <class J>

@@ -29,6 +29,7 @@ struct sample_weight;
 struct optimizer;
 struct loss;
 struct metrics;
+struct losses;
 struct loss_weights;
 struct seed;
 struct batch_norm_momentum;
@@ -66,7 +67,7 @@ struct fit_has_this_option {
 template <class Option, bool Exists>
 struct compile_has_this_option {
   static_assert(Exists,
-                "compile: it does not have this option; it has loss, seed, batch_norm_momentum, "
+                "compile: it does not have this option; it has loss, losses, seed, batch_norm_momentum, "
                 "unbiased_running_variance, label_smoothing, class_weights, loss_weights and verify; the optimizer has "
                 "the rates");
 };

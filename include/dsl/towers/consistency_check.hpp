@@ -40,7 +40,8 @@ class consistency_check final : public process_checks {
   [[gnu::cold]] void before_evaluation(dataset const& data, int batch_size) override;
   /// Exchanges, once per step, all values that could make the steps of the processes diverge. Parameters therefore need
   /// to be compared only if a process has written some of them, which the other processes cannot know.
-  void before_batch(int size, double learning_rate, std::uint64_t steps, target_kind targets) override;
+  void before_batch(int size, double learning_rate, std::uint64_t steps,
+                    per_output<target_kind> const& targets) override;
   void before_epoch(double learning_rate) override { all_->agree("the epoch's learning rate", learning_rate); }
 
   int process() const override { return all_->process(); }

@@ -43,7 +43,7 @@ TYPENET_INLINE void agree_on_network(process_group& all, engine& e) {
   all.agree_on_fingerprint("the factors of learning rate and weight decay", fingerprint_of_factors(e.graph()));
   all.agree("the seed", static_cast<double>(o.seed));
   all.agree_on_fingerprint("the seed", o.seed);  // a double holds only 53 of its bits
-  all.agree("the loss", static_cast<int>(o.loss));
+  all.agree("the loss", static_cast<int>(o.loss.all));
   all.agree_on_fingerprint("the loss of your own", fingerprint_of_loss(e.graph(), o));
   all.agree_on_fingerprint("the outputs and the weights of their losses", fingerprint_of_outputs(e.graph(), o));
   all.agree("the number of micro-batches", o.micro_batches);
@@ -87,19 +87,21 @@ TYPENET_INLINE void consistency_check::before_evaluation(dataset const& data, in
 }
 
 TYPENET_INLINE void consistency_check::before_batch(int size, double learning_rate, std::uint64_t steps,
-                                                    target_kind targets) {
+                                                    per_output<target_kind> const& targets) {
   struct call {
     double size, learning_rate;
-    std::uint64_t steps, written, targets;
+    std::uint64_t steps, written, targets, own_targets;
   };
   list<call> each(all_->processes());
-  call const mine{1.0 * size, learning_rate, steps, written_, static_cast<std::uint64_t>(targets)};
+  call const mine{1.0 * size, learning_rate, steps, written_, static_cast<std::uint64_t>(targets.all), targets.own};
   all_->gather("train_on_batch", mine, each.begin());
   bool written = false;
   for (int q = 0; q < all_->processes(); ++q) {
     process_group::require_same("the batch size", q, each[q].size, each[0].size);
     process_group::require_same("the kind of the batch's targets", q, static_cast<double>(each[q].targets),
                                 static_cast<double>(each[0].targets));
+    process_group::require_same("the kinds of the outputs' own targets", q, static_cast<double>(each[q].own_targets),
+                                static_cast<double>(each[0].own_targets));
     process_group::require_same("the learning rate", q, each[q].learning_rate, each[0].learning_rate);
     process_group::require_same("the steps trained so far", q, static_cast<double>(each[q].steps),
                                 static_cast<double>(each[0].steps));

@@ -23,7 +23,7 @@ class towers_engine final : public engine {
                               towers const& t);
   ~towers_engine() override;
 
-  [[gnu::cold]] int prepare(mode m, batch_part part, target_kind targets = target_kind::classes) override;
+  [[gnu::cold]] int prepare(mode m, batch_part part, per_output<target_kind> targets = target_kind::classes) override;
   bool keeps(dataset const& data, augmentation const& augment) const override;
   /// Lets each tower keep the data set in its memory and take its part of each batch from there. If a tower cannot do
   /// so, returns -1 before any tower begins.
@@ -71,7 +71,7 @@ class towers_engine final : public engine {
   struct program {
     dsl::mode mode = dsl::mode::inference;
     batch_part part{0};
-    target_kind targets = target_kind::classes;
+    per_output<target_kind> targets = target_kind::classes;
     bool resident = false;  // whether the towers fetch their batches themselves
     list<share> each{};
   };

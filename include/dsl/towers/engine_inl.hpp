@@ -55,7 +55,7 @@ TYPENET_INLINE towers_engine::~towers_engine() {
   threads_.run([this](int i) { engines_[static_cast<std::size_t>(i)].reset(); }, [](int) {});
 }
 
-TYPENET_INLINE int towers_engine::prepare(mode m, batch_part part, target_kind targets) {
+TYPENET_INLINE int towers_engine::prepare(mode m, batch_part part, per_output<target_kind> targets) {
   int count = 0;
   for (program const& p : programs_) {
     if (p.mode == m && p.part == part && p.targets == targets && !p.resident) return count;
@@ -101,7 +101,7 @@ TYPENET_INLINE void towers_engine::run(int which, batch_view const& batch) {
                                 "; call prepare() for that size"}));
   long long const picture = graph_.output_shape(graph_.nodes[0]).size();
   shape const& result = graph_.shape_of(graph_.result());
-  long long const labels_each = p.targets == target_kind::pixel_classes ? result.area() : 1;
+  long long const labels_each = p.targets.all == target_kind::pixel_classes ? result.area() : 1;
   auto const step = [&](int i) {
     share const& s = p.each[i];
     if (s.program < 0) return;
@@ -117,6 +117,17 @@ TYPENET_INLINE void towers_engine::run(int which, batch_view const& batch) {
       if (is_further_input(graph_, n))
         further.push(batch.further[further.size()] + begin * graph_.output_shape(graph_.nodes[n]).size());
     if (further.size() > 0) mine.further = further.begin();
+    list<target_view> targets;
+    for (int k = 0; batch.targets && k < p.targets.count; ++k) {
+      bool const of_pixels = p.targets[k] == target_kind::pixel_classes;
+      int const each = targets_each(graph_, p.targets, k);
+      target_view own = batch.targets[k];
+      if (own.labels) own.labels += begin * each;
+      if (own.values) own.values += begin * each;
+      if (own.weights) own.weights += begin * (of_pixels ? each : 1);
+      targets.push(own);
+    }
+    if (targets.size() > 0) mine.targets = targets.begin();
     at(i).run(s.program, mine);
   };
   if (p.mode == dsl::mode::training) {
@@ -169,7 +180,7 @@ TYPENET_INLINE batch_part towers_engine::share_of(int batch) const {
 
 TYPENET_INLINE void towers_engine::read_output(int which, int k, float* out) {
   program const& p = program_of(which);
-  long long const outputs = graph_.shape_of(graph_.result()).size();
+  long long const outputs = graph_.output_shape(graph_.nodes[output_node(graph_, k)]).size();
   for (int i = 0; i < towers_; ++i)
     if (share const& s = p.each[i]; s.part.size > 0)
       at(i).read_output(s.program, k, out + (s.part.first - p.part.first) * outputs);

@@ -7,6 +7,7 @@
 #include <dsl/rules/wrong_options.hpp>
 #include <dsl/training/any_loss.hpp>
 #include <dsl/training/fit_options.hpp>
+#include <dsl/training/loss_of_output.hpp>
 #include <dsl/training/optimizers.hpp>
 #include <dsl/training/output_weight.hpp>
 
@@ -121,6 +122,12 @@ struct any_loss_weights : any_value<broken::field::loss_weights, std::vector<out
   any_loss_weights(std::initializer_list<output_weight>) {}  // NOLINT(google-explicit-constructor)
 };
 
+/// The losses of outputs, written in braces of their own inside the options.
+struct any_losses : any_value<broken::field::losses, std::vector<loss_of_output>> {
+  using any_value::any_value;
+  any_losses(std::initializer_list<loss_of_output>) {}  // NOLINT(google-explicit-constructor)
+};
+
 /// The options of compile(), and options that users of other frameworks may expect.
 struct any_compile_options {
   not_of_compile<broken::field::optimizer> optimizer{};
@@ -129,6 +136,7 @@ struct any_compile_options {
   not_of_compile<broken::field::epochs> epochs{};
   not_of_compile<broken::field::batch_size> batch_size{};
   any_loss_option loss{};
+  any_losses losses{};
   not_of_compile<broken::field::metrics> metrics{};
   any_value<broken::field::seed, std::uint64_t> seed{};
   any_value<broken::field::batch_norm_momentum, double> batch_norm_momentum{};

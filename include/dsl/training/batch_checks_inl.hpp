@@ -17,7 +17,7 @@
 namespace dsl::detail::TYPENET_MODE {
 
 TYPENET_INLINE target_kind batch_checks::targets_of_labels() const {
-  return loss == dsl::loss::categorical_crossentropy && !graph.shape_of(graph.result()).is_flat()
+  return loss[0] == dsl::loss::categorical_crossentropy && !graph.shape_of(graph.result()).is_flat()
              ? target_kind::pixel_classes
              : target_kind::classes;
 }
@@ -41,22 +41,33 @@ TYPENET_INLINE std::size_t batch_checks::samples_of(std::span<float const> value
 }
 
 TYPENET_INLINE void batch_checks::require_loss_takes(target_kind targets) const {
-  if (targets == target_kind::values && !takes(loss, targets))
+  if (targets == target_kind::values && !takes(loss[0], targets))
     throw_error<option_error>(
         {"train_on_batch: categorical_crossentropy compares with classes; found float values; pass std::int32_t "
          "labels, or change the loss in compile()"});
-  bool const one_output = loss != dsl::loss::categorical_crossentropy && graph.shape_of(graph.result()).size() == 1;
-  if (targets != target_kind::values && (one_output || !takes(loss, targets)))
+  for (int k = 1; k < output_count(graph); ++k)
+    if (!takes(loss[k], targets) ||
+        graph.output_shape(graph.nodes[output_node(graph, k)]).size() != graph.shape_of(graph.result()).size())
+      throw_error<option_error>(
+          {"train_on_batch: all outputs must take the same targets; found output ", name_of_output(graph, k),
+           ", which has another loss or another shape than the network's result; pass the targets "
+           "of each output by name"});
+  bool const one_output = loss[0] != dsl::loss::categorical_crossentropy && graph.shape_of(graph.result()).size() == 1;
+  if (targets != target_kind::values && (one_output || !takes(loss[0], targets)))
     throw_error<option_error>({"train_on_batch: ", one_output ? "a network with one output" : "this loss",
                                " compares with values; found one class per sample; pass float values, or change the ",
                                one_output ? "network" : "loss in compile()"});
 }
 
 TYPENET_INLINE void batch_checks::require_labels(std::int32_t const* labels, int size) const {
+  require_loss_takes(targets_of_labels());
+  require_labels(0, targets_of_labels(), labels, size);
+}
+
+TYPENET_INLINE void batch_checks::require_labels(int output, target_kind targets, std::int32_t const* labels,
+                                                 int size) const {
   require_size(size);
-  target_kind const targets = targets_of_labels();
-  if (!takes(loss, targets)) require_loss_takes(targets);
-  shape const& result = graph.shape_of(graph.result());
+  shape const& result = graph.output_shape(graph.nodes[output_node(graph, output)]);
   bool const of_pixels = targets == target_kind::pixel_classes;
   long long const classes = of_pixels ? result.channels : result.size(), each = of_pixels ? result.area() : 1;
   for (long long i = 0; i < size * each; ++i)
@@ -65,7 +76,7 @@ TYPENET_INLINE void batch_checks::require_labels(std::int32_t const* labels, int
                                labels[i], " for ", of_pixels ? "pixel " : "sample ", of_pixels ? i % each : i,
                                of_pixels ? message({" of sample ", i / each}) : "", "; the last layer must have one ",
                                of_pixels ? "channel" : "unit", " per class",
-                               takes(loss, target_kind::values) ? "; for regression, pass float values" : ""});
+                               takes(loss[output], target_kind::values) ? "; for regression, pass float values" : ""});
 }
 
 TYPENET_INLINE std::vector<float const*> batch_checks::arranged(char const* what,
@@ -89,6 +100,65 @@ TYPENET_INLINE std::vector<float const*> batch_checks::arranged(char const* what
   if (inputs.size() != all.size())
     throw_error<data_error>({what, ": the network has ", static_cast<long long>(all.size()), " inputs; found ",
                              static_cast<long long>(inputs.size()), "; leave out those with other names"});
+  return all;
+}
+
+TYPENET_INLINE std::size_t batch_checks::samples_of(std::vector<batch_input> const& inputs) const {
+  for (batch_input const& one : inputs)
+    if (one.name.empty())
+      return one.numbers.size() / static_cast<std::size_t>(graph.output_shape(graph.nodes[0]).size());
+  return 0;  // arranged() reports it
+}
+
+TYPENET_INLINE arranged_targets batch_checks::arranged(std::vector<batch_target> const& targets,
+                                                       std::size_t size) const {
+  char const* const what = "train_on_batch";
+  int const outputs = output_count(graph);
+  if (outputs > most_own_outputs)
+    throw_error<option_error>({what, ": at most ", most_own_outputs, " outputs may have targets of their own; found ",
+                               outputs, " outputs; leave some out"});
+  arranged_targets all;
+  for (int k = 0; k < outputs; ++k) {
+    std::string const name = name_of_output(graph, k);
+    batch_target const* found = nullptr;
+    int times = 0;
+    for (batch_target const& one : targets)
+      if (one.output == name) found = &one, ++times;
+    if (times != 1)
+      throw_error<data_error>({what, ": each output must be given targets exactly once; found the output ", name, " ",
+                               times, " times; the network's result is called main"});
+    shape const& out = graph.output_shape(graph.nodes[output_node(graph, k)]);
+    bool const has_values = found->values.data() != nullptr;
+    bool const of_pixels = loss[k] == dsl::loss::categorical_crossentropy && !out.is_flat();
+    target_kind const kind = has_values  ? target_kind::values
+                             : of_pixels ? target_kind::pixel_classes
+                                         : target_kind::classes;
+    bool const one_number = loss[k] != dsl::loss::categorical_crossentropy && out.size() == 1;
+    if (!takes(loss[k], kind) || (one_number && !has_values))
+      throw_error<option_error>({what, ": the loss of output ", name, " compares with ",
+                                 has_values ? "classes; found float values; pass std::int32_t labels"
+                                            : "values; found classes; pass float values",
+                                 ", or change its loss in compile()"});
+    shape const each = kind == target_kind::values          ? out
+                       : kind == target_kind::pixel_classes ? shape{1, out.height, out.width}
+                                                            : shape{1};
+    require_count(message({what, ": targets of output ", name}).c_str(),
+                  has_values ? found->values.size() : found->labels.size(), size, each);
+    target_view view{.labels = has_values ? nullptr : found->labels.data(),
+                     .values = has_values ? found->values.data() : nullptr};
+    if (has_values)
+      require_shares(loss[k], view.values, static_cast<long long>(size), out.size(), what);
+    else
+      require_labels(k, kind, view.labels, static_cast<int>(size));
+    if (kind == target_kind::pixel_classes) view.labelled = 0;
+    for (std::size_t i = 0; kind == target_kind::pixel_classes && i < found->labels.size(); ++i)
+      view.labelled += found->labels[i] >= 0 ? 1 : 0;
+    all.kinds.push(kind);
+    all.each.push_back(view);
+  }
+  if (targets.size() != all.each.size())
+    throw_error<data_error>({what, ": the network has ", static_cast<long long>(all.each.size()), " outputs; found ",
+                             static_cast<long long>(targets.size()), " targets; leave out those with other names"});
   return all;
 }
 

@@ -51,7 +51,8 @@ struct fit_position {
   /// The divisor of the sums: the number of samples, or of labelled pixels, in the steps of this epoch so far.
   /// Checkpoints do not contain the divisor, because fit can count it again.
   std::int64_t counted = 0;
-  std::vector<double> outputs{};  // with several outputs: the sums of each, its loss and then its correct predictions
+  /// With several outputs, the sums of each: its loss, and then its correct predictions or, without accuracy, NaN.
+  std::vector<double> outputs{};
 };
 
 /// Returns the mean scores from sums over `samples` samples.
@@ -95,9 +96,10 @@ struct fit_run {
   std::vector<std::shared_ptr<void>> held{};   // callbacks' locks and handlers, released when fit ends in any way
   callback_handle const* callbacks = nullptr;
   std::size_t callback_count = 0;
-  std::vector<std::string> outputs{};  // the names of several outputs, "main" first; empty if there is only one
-  std::vector<std::string> metrics{};  // the names of fit's .metrics
-  std::string source{};                // the identity of the training data's source; empty: they are in memory
+  std::vector<std::string> outputs{};    // the names of several outputs, "main" first; empty if there is only one
+  std::vector<char> outputs_have_acc{};  // for each of them, whether its predictions are right or wrong
+  std::vector<std::string> metrics{};    // the names of fit's .metrics
+  std::string source{};                  // the identity of the training data's source; empty: they are in memory
 
  private:
   static double& rate_of(dsl::trainer& t);

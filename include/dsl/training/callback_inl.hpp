@@ -31,8 +31,7 @@ TYPENET_INLINE scores mean_scores(double loss, double correct, double samples, b
                                   std::vector<std::string> const& outputs, std::vector<double> const& sums) {
   scores all = mean_scores(loss, correct, samples, has_acc);
   for (std::size_t k = 0; k < outputs.size() && 2 * k + 1 < sums.size(); ++k) {
-    scores const one = mean_scores(sums[2 * k], sums[2 * k + 1], samples, has_acc);
-    all.outputs.push_back({outputs[k], one.loss, one.acc});
+    all.outputs.push_back({outputs[k], sums[2 * k] / samples, sums[2 * k + 1] / samples});
   }
   return all;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/data/dataset.hpp>
+#include <dsl/data/pipeline.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/engine.hpp>
 #include <dsl/training/fit_options.hpp>
@@ -30,15 +31,25 @@ namespace dsl::detail::TYPENET_MODE {
 /// binary_crossentropy and distance losses take a class as values of 0 and 1, see batch::values.
 [[gnu::cold]] target_kind targets_for(loss l, dataset const& data);
 
-[[gnu::cold]] void require_pixel_classes(graph_view const& g, loss l, dataset const& data, char const* what);
-/// Requires that there are samples, with the kind of targets that the loss needs.
-[[gnu::cold]] void require_samples(graph_view const& g, loss l, dataset const& data, char const* what);
+/// The targets that the outputs of a network are compared with.
+struct learned_targets {
+  per_output<target_kind> kinds{};
+  std::vector<output_target> own{};  // of each output; empty if all share the data set's own target
+};
+/// Returns the targets of the outputs. They are targets of their own if the data set has some, or if the losses need
+/// different forms of the data set's target. Requires that there are samples, and for every output a target of the kind
+/// and the shape that it and its loss need.
+[[gnu::cold]] learned_targets require_samples(graph_view const& g, per_output<loss> const& l, dataset const& data,
+                                              char const* what);
+/// Requires that output k and its loss fit the target `data` of samples of the shape `sample`.
+[[gnu::cold]] void require_target(graph_view const& g, int k, loss l, dataset const& data, shape const& sample,
+                                  char const* what);
 /// If the loss is binary_crossentropy, requires target values from 0 to 1, `each` of them per sample: for other values
 /// this loss has no minimum. Throws data_error.
 [[gnu::cold]] void require_shares(loss l, float const* values, long long samples, long long each, char const* what);
-/// If the data set has target values, requires that they are from 0 to 1 if the loss is binary_crossentropy. Throws
-/// data_error.
-[[gnu::cold]] void require_shares(loss l, dataset const& data, char const* what);
+/// Requires the same of the target values of each output that a data set has. Throws data_error.
+[[gnu::cold]] void require_shares(per_output<loss> const& l, learned_targets const& targets, dataset const& data,
+                                  char const* what);
 
 /// Returns advice for a loss that is not finite. The advice depends on whether the samples are finite.
 [[gnu::cold]] char const* advice_on_bad_loss(float const* samples, long long numbers, float const* values,
@@ -56,7 +67,8 @@ namespace dsl::detail::TYPENET_MODE {
 /// Throws option_error unless the training and the validation data are normalised in the same way.
 [[gnu::cold]] void require_same_moments(dataset const& data, dataset const& validation);
 
-[[gnu::cold]] void require_fit(graph_view const& g, loss l, dataset const& data, fit_options const& o);
+[[gnu::cold]] void require_fit(graph_view const& g, per_output<loss> const& l, dataset const& data,
+                               fit_options const& o);
 
 }  // namespace dsl::detail::TYPENET_MODE
 

@@ -90,46 +90,111 @@ TYPENET_INLINE target_kind targets_for(loss l, dataset const& data) {
   return data.has_classes() && takes(l, target_kind::classes) ? target_kind::classes : target_kind::values;
 }
 
-TYPENET_INLINE void require_pixel_classes(graph_view const& g, loss l, dataset const& data, char const* what) {
+/// Returns how messages call output k: "the network" for its result, as if it were the only output.
+TYPENET_INLINE std::string owner_of_output(graph_view const& g, int k) {
+  return k == 0 ? "the network" : "output " + name_of_output(g, k);
+}
+
+TYPENET_INLINE void require_pixel_classes(graph_view const& g, int k, loss l, dataset const& data, shape const& in,
+                                          char const* what) {
   if (l != loss::categorical_crossentropy)
-    throw_error<option_error>(
-        {what,
-         ": the data set has one class per pixel, which needs the loss categorical_crossentropy; give "
-         "compile() that loss"});
-  shape const &out = g.shape_of(g.result()), &in = data.sample;
+    throw_error<option_error>({what, ": ", k == 0 ? "the data set" : "the target of " + owner_of_output(g, k),
+                               " has one class per pixel, which needs the loss categorical_crossentropy; give "
+                               "compile() that loss"});
+  shape const& out = g.output_shape(g.nodes[output_node(g, k)]);
   if (!(out == shape{data.classes, in.height, in.width}))
-    throw_error<option_error>({what, ": the network's output must be ", data.classes, "x", in.height, "x", in.width,
-                               ", one probability per class and pixel of the data set; found ", out.channels, "x",
-                               out.height, "x", out.width, "; end it with conv2d<", data.classes,
-                               ", 1> and softmax2d"});
+    throw_error<option_error>(
+        {what, ": ", k == 0 ? "the network's output" : owner_of_output(g, k), " must be ", data.classes, "x", in.height,
+         "x", in.width, ", one probability per class and pixel of the data set; found ", out.channels, "x", out.height,
+         "x", out.width, "; end it with conv2d<", data.classes, ", 1> and softmax2d"});
   for (std::int64_t i = 0; i < data.size * data.labels_each(); ++i)
     if (data.labels(0)[i] >= 0) return;
   throw_error<data_error>({what, ": at least one pixel must have a class; found ", data.size,
                            " images without a labelled pixel; choose another part of the data"});
 }
 
-TYPENET_INLINE void require_samples(graph_view const& g, loss l, dataset const& data, char const* what) {
-  require_pictures(g, data, what);
-  if (data.pixel_classes) return require_pixel_classes(g, l, data, what);
-  auto const outputs = g.shape_of(g.result()).size();
+TYPENET_INLINE void require_target(graph_view const& g, int k, loss l, dataset const& data, shape const& sample,
+                                   char const* what) {
+  if (data.pixel_classes) return require_pixel_classes(g, k, l, data, sample, what);
+  shape const& out = g.output_shape(g.nodes[output_node(g, k)]);
+  auto const outputs = out.size();
+  std::string const own = owner_of_output(g, k), whose = k == 0 ? "the data set" : "its target";
+  char const* const other = k == 0 ? "" : ", or the target must be another; see with_class_target() and its siblings";
   bool const one_of_two = outputs == 1 && data.classes == 2 && targets_for(l, data) == target_kind::values;
-  if (data.has_classes() && targets_for(l, data) == target_kind::classes && !g.shape_of(g.result()).is_flat()) {
-    shape const& out = g.shape_of(g.result());
-    throw_error<option_error>({what, ": the network's output must be flat if each sample has a class; found ",
-                               out.channels, "x", out.height, "x", out.width,
-                               "; end it with flatten or global_avg_pool2d, or give each pixel a class"});
-  }
+  if (data.has_classes() && targets_for(l, data) == target_kind::classes && !out.is_flat())
+    throw_error<option_error>({what, ": ", k == 0 ? "the network's output" : own,
+                               " must be flat if each sample has a class; found ", out.channels, "x", out.height, "x",
+                               out.width, "; end it with flatten or global_avg_pool2d, or give each pixel a class"});
   if (data.has_classes() && data.classes != outputs && !one_of_two)
-    throw_error<option_error>({what, ": the network has ", outputs, " outputs, but the data set has ", data.classes,
-                               " classes; the last dense layer must have one unit per class"});
+    throw_error<option_error>({what, ": ", own, " has ", outputs, k == 0 ? " outputs" : " numbers", ", but ", whose,
+                               " has ", data.classes, " classes; the last dense layer must have one unit per class",
+                               other});
   if (data.has_classes()) return;
   if (l == loss::categorical_crossentropy)
-    throw_error<option_error>({what, ": categorical_crossentropy needs one class per sample, but the data set has ",
-                               data.values, data.values == 1 ? " value" : " values",
-                               "; give compile() another loss, such as mean_squared_error"});
+    throw_error<option_error>(
+        {what, ": categorical_crossentropy needs one class per sample, but ",
+         k == 0 ? "the data set" : "the target of " + own, " has ", data.values,
+         data.values == 1 ? " value" : " values", "; give ",
+         k == 0 ? "compile() another loss, such as mean_squared_error" : "it another loss in compile(), with .losses"});
   if (data.values != outputs)
-    throw_error<option_error>({what, ": the network has ", outputs, " outputs, but the data set has ", data.values,
-                               " values per sample; the last dense layer must have one unit per value"});
+    throw_error<option_error>({what, ": ", own, " has ", outputs, k == 0 ? " outputs" : " numbers", ", but ", whose,
+                               " has ", data.values,
+                               " values per sample; the last dense layer must have one unit per value", other});
+}
+
+/// Returns the target of each output, in the order of the outputs.
+TYPENET_INLINE std::vector<dataset> target_of_each_output(graph_view const& g, dataset const& data, char const* what) {
+  std::vector<dataset> all{data};
+  std::string names, unknown;
+  for (int k = 1; k < output_count(g); ++k) {
+    std::string const name = name_of_output(g, k);
+    names += (names.empty() ? "" : ", ") + name;
+    int found = -1;
+    for (int t = 0; t < data.further_targets(); ++t)
+      if ((*data.targets)[static_cast<std::size_t>(t)].output == name) found = t;
+    if (data.targets && found < 0)
+      throw_error<option_error>({what, ": if outputs have targets of their own, each must have one; output ", name,
+                                 " has none; add it with with_class_target() or one of its siblings, or give it that "
+                                 "of the network's result with with_main_target()"});
+    all.push_back(data.targets ? data.targets_of(found) : data);
+  }
+  for (int t = 0; t < data.further_targets(); ++t) {
+    std::string const& own = (*data.targets)[static_cast<std::size_t>(t)].output;
+    bool known = false;
+    for (int k = 1; k < output_count(g); ++k) known = known || name_of_output(g, k) == own;
+    if (!known)
+      throw_error<option_error>({what, ": each target must belong to an output of the network; found a target of ", own,
+                                 ", and ", names.empty() ? "no further output" : "the further outputs " + names,
+                                 "; add named_output<...> to the network, or leave the target out"});
+  }
+  return all;
+}
+
+TYPENET_INLINE learned_targets require_samples(graph_view const& g, per_output<loss> const& l, dataset const& data,
+                                               char const* what) {
+  require_pictures(g, data, what);
+  std::vector<dataset> const all = target_of_each_output(g, data, what);
+  target_kind const first = targets_for(l[0], data);
+  auto const result = g.shape_of(g.result()).size();
+  bool shared = !data.targets;
+  for (int k = 0; k < static_cast<int>(all.size()); ++k) {
+    dataset const& own = all[static_cast<std::size_t>(k)];
+    require_target(g, k, l[k], own, data.sample, what);
+    shared = shared && targets_for(l[k], own) == first && g.output_shape(g.nodes[output_node(g, k)]).size() == result;
+  }
+  if (shared) return {first, {}};
+  if (static_cast<int>(all.size()) > most_own_outputs)
+    throw_error<option_error>({what, ": at most ", most_own_outputs, " outputs may have targets of their own; found ",
+                               all.size(), " outputs; leave some out"});
+  learned_targets made;
+  for (int k = 0; k < static_cast<int>(all.size()); ++k) {
+    dataset const& own = all[static_cast<std::size_t>(k)];
+    target_kind const kind = targets_for(l[k], own);
+    made.kinds.push(kind);
+    made.own.push_back(
+        {own, kind == target_kind::values ? static_cast<int>(g.output_shape(g.nodes[output_node(g, k)]).size()) : 0});
+  }
+  return made;
 }
 
 TYPENET_INLINE void require_shares(loss l, float const* values, long long samples, long long each, char const* what) {
@@ -140,8 +205,13 @@ TYPENET_INLINE void require_shares(loss l, float const* values, long long sample
                                "; scale the values, or give compile() the loss mean_squared_error"});
 }
 
-TYPENET_INLINE void require_shares(loss l, dataset const& data, char const* what) {
-  if (!data.has_classes() && data.size > 0) require_shares(l, data.wanted(0), data.size, data.values, what);
+TYPENET_INLINE void require_shares(per_output<loss> const& l, learned_targets const& targets, dataset const& data,
+                                   char const* what) {
+  int const outputs = !targets.own.empty() ? static_cast<int>(targets.own.size()) : l.is_shared() ? 1 : l.count;
+  for (int k = 0; k < outputs; ++k) {
+    dataset const& own = targets.own.empty() ? data : targets.own[static_cast<std::size_t>(k)].data;
+    if (!own.has_classes() && own.size > 0) require_shares(l[k], own.wanted(0), own.size, own.values, what);
+  }
 }
 
 TYPENET_INLINE char const* advice_on_bad_loss(float const* samples, long long numbers, float const* values,
@@ -190,7 +260,8 @@ TYPENET_INLINE bool same_mean(std::shared_ptr<std::vector<float> const> const& a
   return a == b || (a && b && *a == *b);
 }
 
-TYPENET_INLINE void require_fit(graph_view const& g, loss l, dataset const& data, fit_options const& o) {
+TYPENET_INLINE void require_fit(graph_view const& g, per_output<loss> const& l, dataset const& data,
+                                fit_options const& o) {
   option_check const fit{"fit"};
   fit.need(o.epochs >= 1, "epochs must be 1 or more", o.epochs);
   fit.need(o.initial_epoch >= 0 && o.initial_epoch < o.epochs, "initial_epoch must be 0 to epochs - 1",
@@ -207,8 +278,7 @@ TYPENET_INLINE void require_fit(graph_view const& g, loss l, dataset const& data
     throw_error<option_error>({"fit: .metrics are computed on the validation data; found ", o.metrics.size(),
                                " of them and no .validation; give both"});
   if (!o.validation) return;
-  require_samples(g, l, *o.validation, "validation");
-  require_shares(l, *o.validation, "validation");
+  require_shares(l, require_samples(g, l, *o.validation, "validation"), *o.validation, "validation");
 }
 
 TYPENET_INLINE void require_same_moments(dataset const& data, dataset const& validation) {

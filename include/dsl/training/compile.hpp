@@ -11,6 +11,7 @@
 #include <dsl/training/any_loss.hpp>
 #include <dsl/training/any_options.hpp>
 #include <dsl/training/loss_check.hpp>
+#include <dsl/training/loss_of_output.hpp>
 #include <dsl/training/optimizers.hpp>
 #include <dsl/training/trainer.hpp>
 
@@ -26,6 +27,7 @@ struct compile_options {
   /// The loss: one of dsl::loss, or a loss of your own, which is a type with the members value and derivative (see
   /// loss_of_outputs).
   any_loss loss = dsl::loss::categorical_crossentropy;
+  std::vector<loss_of_output> losses{};       // of the outputs whose loss is not `loss`
   std::uint64_t seed = 0;                     // for weights, order, augmentation and dropout
   double batch_norm_momentum = -1;            // replaces every layer's own unless -1
   bool unbiased_running_variance = false;     // as in PyTorch; Keras's is biased

@@ -20,7 +20,7 @@ namespace dsl::TYPENET_MODE {
 ///   confusion.count(/*label=*/3, /*predicted=*/5);   // cats that were predicted to be dogs
 /// The object has the counts of the last evaluation, over all processes. If the labels are a class per pixel, it counts
 /// labelled pixels instead of samples.
-class confusion_matrix final : public evaluation_observer {
+class confusion_matrix : public evaluation_observer {
  public:
   /// Return the number of classes and their names.
   int classes() const { return static_cast<int>(names_.size()); }

@@ -15,6 +15,9 @@ class process_checks;
 class evaluation_observer {
  public:
   virtual ~evaluation_observer() = default;
+  /// Returns the name of the output that it observes: that of a named_output<...>, or "main" for the network's result.
+  /// If outputs have targets of their own, on_begin gets a data set with the target of this output.
+  virtual char const* output() const { return "main"; }
   /// Called before the first batch of a data set.
   virtual void on_begin(dataset const&) {}
   /// Called with samples first .. first+size-1 of the data set. Each sample is passed exactly once, however batches are

@@ -55,18 +55,8 @@ class metric_handle {
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Passes the outputs to several metrics.
-class all_metrics final : public evaluation_observer {
- public:
-  explicit all_metrics(std::vector<metric_handle> const& all) : all_(all) {}
-  void on_begin(dataset const& data) override;
-  void on_batch(float const* outputs, std::int32_t const* labels, std::int64_t first, int size) override;
-  void on_values(float const* outputs, float const* values, std::int64_t first, int size) override;
-  void on_end(process_checks* processes) override;
-
- private:
-  std::vector<metric_handle> const& all_;
-};
+/// Returns the metrics as observers.
+[[gnu::cold]] std::vector<evaluation_observer*> observers_of(std::vector<metric_handle> const& all);
 
 /// Returns the names of the metrics. Throws option_error if a name cannot be a column of a log, if two metrics have the
 /// same name, or if a name is the one of a score that every run has.

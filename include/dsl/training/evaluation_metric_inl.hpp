@@ -6,27 +6,15 @@
 #include <dsl/error.hpp>
 #include <dsl/training/evaluation_metric.hpp>
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace dsl::detail::TYPENET_MODE {
 
-TYPENET_INLINE void all_metrics::on_begin(dataset const& data) {
-  for (metric_handle const& m : all_) m.observer().on_begin(data);
-}
-
-TYPENET_INLINE void all_metrics::on_batch(float const* outputs, std::int32_t const* labels, std::int64_t first,
-                                          int size) {
-  for (metric_handle const& m : all_) m.observer().on_batch(outputs, labels, first, size);
-}
-
-TYPENET_INLINE void all_metrics::on_values(float const* outputs, float const* values, std::int64_t first, int size) {
-  for (metric_handle const& m : all_) m.observer().on_values(outputs, values, first, size);
-}
-
-TYPENET_INLINE void all_metrics::on_end(process_checks* processes) {
-  for (metric_handle const& m : all_) m.observer().on_end(processes);
+TYPENET_INLINE std::vector<evaluation_observer*> observers_of(std::vector<metric_handle> const& all) {
+  std::vector<evaluation_observer*> made;
+  for (metric_handle const& m : all) made.push_back(&m.observer());
+  return made;
 }
 
 TYPENET_INLINE std::vector<std::string> names_of(std::vector<metric_handle> const& all,

@@ -139,15 +139,13 @@ TYPENET_INLINE std::uint64_t fingerprint_of_outputs(graph_view const& g, engine_
     }
   for (int k = 0; k < static_cast<int>(o.loss_weights.size()); ++k)
     if (double const w = o.loss_weights[static_cast<std::size_t>(k)]; w != 1) f.add(k), f.add(w), any = true;
+  for (int k = 0; k < o.loss.count; ++k) f.add(static_cast<int>(o.loss[k])), any = true;
   return any ? f.value() : 0;
 }
 
-TYPENET_INLINE std::uint64_t fingerprint_of_loss(graph_view const& g, engine_options const& o) {
-  if (!o.custom_loss) return 0;
-  custom_loss const& own = *o.custom_loss;
-  fingerprint f;
+/// Adds the name of a loss, and its values and derivatives for samples of `outputs` numbers.
+TYPENET_INLINE void add_loss(fingerprint& f, custom_loss const& own, std::size_t outputs) {
   f.add(own.name().data, static_cast<std::size_t>(own.name().size));
-  auto const outputs = static_cast<std::size_t>(g.shape_of(g.result()).size());
   std::vector<double> y(outputs), t(outputs), slopes(outputs);
   auto const add = [&](double x) { f.add(x == x ? static_cast<float>(x) : 0.0F); };  // a NaN has many bit patterns
   std::uint32_t drawn = 1;
@@ -166,7 +164,19 @@ TYPENET_INLINE std::uint64_t fingerprint_of_loss(graph_view const& g, engine_opt
     own.derivative(y, t, slopes);
     for (double const slope : slopes) add(slope);
   }
-  return f.value();
+}
+
+TYPENET_INLINE std::uint64_t fingerprint_of_loss(graph_view const& g, engine_options const& o) {
+  fingerprint f;
+  auto const numbers = [&](int k) {
+    return static_cast<std::size_t>(g.output_shape(g.nodes[output_node(g, k)]).size());
+  };
+  if (o.custom_loss) add_loss(f, *o.custom_loss, numbers(0));
+  bool any = o.custom_loss != nullptr;
+  for (std::size_t k = 0; k < o.custom_losses.size(); ++k)
+    if (o.custom_losses[k])
+      f.add(static_cast<int>(k)), add_loss(f, *o.custom_losses[k], numbers(static_cast<int>(k))), any = true;
+  return any ? f.value() : 0;
 }
 
 TYPENET_INLINE std::uint64_t fingerprint_of(engine_options const& o, graph_view const& g, int version) {
@@ -178,16 +188,28 @@ TYPENET_INLINE std::uint64_t fingerprint_of(engine_options const& o, graph_view 
   if (std::uint64_t const factors = fingerprint_of_factors(g)) f.add(factors);
   if (std::uint64_t const outputs = fingerprint_of_outputs(g, o)) f.add(outputs);
   if (std::uint64_t const own = fingerprint_of_loss(g, o)) f.add(own);
-  for (int v : {static_cast<int>(o.loss), static_cast<int>(o.unbiased_running_variance), o.micro_batches}) f.add(v);
+  for (int v : {static_cast<int>(o.loss.all), static_cast<int>(o.unbiased_running_variance), o.micro_batches}) f.add(v);
   return f.value();
 }
 
-TYPENET_INLINE std::uint64_t fingerprint_of(dataset const& data) {
-  fingerprint f;
+/// Adds all labels or target values of a data set.
+TYPENET_INLINE void add_target(fingerprint& f, dataset const& data) {
   if (data.has_classes())
     for (std::int64_t i = 0; i < data.size * data.labels_each(); ++i) f.add(data.labels(0)[i]);
   else if (data.values > 0)
     f.add(data.wanted(0), static_cast<std::size_t>(data.size * data.values) * sizeof(float));
+}
+
+/// Adds the targets of further outputs; nothing if there are none.
+TYPENET_INLINE void add_targets(fingerprint& f, dataset const& data) {
+  std::map<std::string_view, int> by_name;  // the order in which they were added does not matter to fit
+  for (int k = 0; k < data.further_targets(); ++k) by_name[(*data.targets)[static_cast<std::size_t>(k)].output] = k;
+  for (auto const& [name, k] : by_name) f.add(name.data(), name.size()), add_target(f, data.targets_of(k));
+}
+
+TYPENET_INLINE std::uint64_t fingerprint_of(dataset const& data) {
+  fingerprint f;
+  add_target(f, data);
   auto const bytes = static_cast<std::int64_t>(data.sample.size()) * (data.has_bytes() ? 1 : 4);
   pictures_looked_at const some{data.size, bytes};
   bool const has_source = data.storage && data.storage->source;
@@ -198,6 +220,7 @@ TYPENET_INLINE std::uint64_t fingerprint_of(dataset const& data) {
   if (data.mean) f.add(data.mean->data(), data.mean->size() * sizeof(float));
   if (data.deviation) f.add(data.deviation->data(), data.deviation->size() * sizeof(float));
   for (std::int64_t i = 0; data.weights && i < data.size; ++i) f.add(static_cast<double>(data.weight(i)));
+  add_targets(f, data);
   std::map<std::string_view, int> by_name;  // the order of the calls of with_input does not matter to fit
   for (int k = 0; k < data.further_inputs(); ++k) by_name[(*data.further)[static_cast<std::size_t>(k)].name] = k;
   for (auto const& [name, k] : by_name) {

@@ -22,7 +22,8 @@ constexpr node const& last_of(graph_view const& g, int k = 0) {
 /// probabilities.
 constexpr bool gives_probabilities(graph_view const& g, int k) {
   node const& last = last_of(g, k);
-  bool const of_pixels_in_a_row = last.kind == op::softmax && !(g.output_shape(last) == g.shape_of(g.result()));
+  shape const& out = g.output_shape(g.nodes[output_node(g, k)]);
+  bool const of_pixels_in_a_row = last.kind == op::softmax && !(g.output_shape(last) == out);
   return facts_of(last).gives_probabilities && !of_pixels_in_a_row;  // a flattened softmax2d sums to its area
 }
 
@@ -35,15 +36,15 @@ constexpr bool gives_shares(graph_view const& g, int k) {
 }
 
 /// Returns the number of the first output that does not suit the loss, or -1 if all outputs do.
-constexpr int first_unsuitable(graph_view const& g, loss l) {
+constexpr int first_unsuitable(graph_view const& g, per_output<loss> const& l) {
   for (int k = 0; k < output_count(g); ++k)
-    if ((l == loss::categorical_crossentropy && !gives_probabilities(g, k)) ||
-        (l == loss::binary_crossentropy && !gives_shares(g, k)))
+    if ((l[k] == loss::categorical_crossentropy && !gives_probabilities(g, k)) ||
+        (l[k] == loss::binary_crossentropy && !gives_shares(g, k)))
       return k;
   return -1;
 }
 
-[[gnu::cold]] void require_probabilities(graph_view const& g, loss l);
+[[gnu::cold]] void require_probabilities(graph_view const& g, per_output<loss> const& l);
 
 }  // namespace dsl::detail::TYPENET_MODE
 

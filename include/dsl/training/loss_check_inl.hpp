@@ -12,11 +12,11 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-TYPENET_INLINE void require_probabilities(graph_view const& g, loss l) {
+TYPENET_INLINE void require_probabilities(graph_view const& g, per_output<loss> const& l) {
   int const k = first_unsuitable(g, l);
   if (k < 0) return;
   auto const text = [](name const& n) { return std::string(n.data, static_cast<std::size_t>(n.size)); };
-  bool const binary = l == loss::binary_crossentropy;
+  bool const binary = l[k] == loss::binary_crossentropy;
   throw_error<option_error>(
       {"loss: ",
        binary ? "binary_crossentropy takes outputs of 0 to 1, of a network that ends in sigmoid; found "

@@ -7,6 +7,7 @@
 #include <dsl/training/callback.hpp>
 #include <dsl/training/metrics.hpp>
 
+#include <cstddef>
 #include <string>
 
 namespace dsl::TYPENET_MODE {
@@ -56,12 +57,18 @@ TYPENET_INLINE void monitor::require(fit_run const& run, char const* who) const 
                  ", but this run has no validation data; give fit .validation, or monitor loss or acc"}));
   epoch_record none;
   none.train = {1, __builtin_nan("")}, none.validation = {2, __builtin_nan("")};
+  bool some_lack_acc = !run.has_acc;
+  if (run.has_acc) none.train.acc = none.validation.acc = 1;
   for (scores* s : {&none.train, &none.validation})
-    for (std::string const& output : run.outputs) s->outputs.push_back({output, 3, __builtin_nan("")});
+    for (std::size_t k = 0; k < run.outputs.size(); ++k) {
+      bool const has_acc = k < run.outputs_have_acc.size() ? run.outputs_have_acc[k] != 0 : run.has_acc;
+      some_lack_acc = some_lack_acc || !has_acc;
+      s->outputs.push_back({run.outputs[k], 3, has_acc ? 1 : __builtin_nan("")});
+    }
   for (std::string const& m : run.metrics) none.validation.metrics.push_back({m, 4});
-  if (double const without = what.of(none); !run.has_acc && without != without)
-    throw option_error(message({who, ": its monitor is ", what.name,
-                                ", but a network that learns values has no accuracy; monitor loss or val_loss"}));
+  if (double const without = what.of(none); some_lack_acc && without != without)
+    throw option_error(message({who, ": its monitor is ", what.name, ", but ", run.has_acc ? "an output" : "a network",
+                                " that learns values has no accuracy; monitor loss or val_loss"}));
 }
 
 }  // namespace dsl::detail::TYPENET_MODE

@@ -11,6 +11,7 @@
 #include <dsl/training/any_options.hpp>
 #include <dsl/training/batch_checks.hpp>
 #include <dsl/training/callback.hpp>
+#include <dsl/training/checks.hpp>
 #include <dsl/training/evaluation.hpp>
 #include <dsl/training/fit_options.hpp>
 
@@ -89,8 +90,13 @@ class trainer {
   ///   t.train_on_batch({{"", images}, {"weather", rows}}, labels);
   scores train_on_batch(std::vector<batch_input> const& inputs, std::span<std::int32_t const> labels);
   scores train_on_batch(std::vector<batch_input> const& inputs, std::span<float const> values);
-  /// Trains one step on `size` samples and labels. The sizes of the arrays are not checked.
+  /// Trains one step of a network whose outputs have targets of their own. Every output must be given, the network's
+  /// result as "main":
+  ///   t.train_on_batch({{"", faces}}, {{"main", labels}, {"age", ages}});
+  scores train_on_batch(std::vector<batch_input> const& inputs, std::vector<batch_target> const& targets);
+  /// Trains one step on `size` samples and labels, or target values. The sizes of the arrays are not checked.
   scores train_on_batch(float const* images, std::int32_t const* labels, int size);
+  scores train_on_batch(float const* images, float const* values, int size);
   /// Computes the network's outputs, (batch, outputs), for your own batch, which is NCHW and already normalised. Throws
   /// data_error if the sizes of samples and outputs do not match.
   void predict_on_batch(std::span<float const> samples, std::span<float> outputs);
@@ -134,10 +140,20 @@ class trainer {
   detail::batch_checks checks() const { return {graph_, engine_->options().loss}; }
   scores train_on(float const* samples, std::int32_t const* labels, float const* values, int size,
                   float const* const* further = nullptr);
+  /// Runs a training step of the whole batch `all`, of which this process trains its share.
+  scores train_on(batch_view all, per_output<target_kind> const& targets);
+  /// Returns a process's share of a batch. The arrays must outlive it.
+  batch_view share_of(batch_view all, per_output<target_kind> const& targets, batch_part share,
+                      std::vector<float const*>& further, std::vector<target_view>& own) const;
   /// Returns the addresses of the further inputs of sample `first`; empty if there are no further inputs.
   std::vector<float const*> further_from(float const* const* all, int first) const;
-  /// Adds each output's sums, from the last run of the program, to `sums`.
-  void add_outputs(int program, std::vector<double>& sums);
+  /// Adds each output's sums, from the last run of the program, to `sums`. The number of correct predictions becomes
+  /// NaN if the output has no accuracy.
+  void add_outputs(int program, per_output<target_kind> const& targets, std::vector<double>& sums);
+  /// Adds the sums of a step whose metrics are `all` to `sums`, and returns the step's loss and correct predictions. If
+  /// outputs have targets of their own, `own`, each sample counts as the mean over the output's labelled pixels.
+  batch_metrics add_step(int program, batch_metrics const& all, per_output<target_kind> const& targets,
+                         target_view const* own, int size, std::vector<double>& sums);
   [[gnu::cold]] std::vector<float> predict_output(int k, dataset const& data, int batch_size);
   [[gnu::cold]] static std::unique_ptr<dsl::engine> require(std::unique_ptr<dsl::engine> e);
   [[gnu::cold]] fit_terms terms_of(dataset const& data, fit_options const& o) const;
@@ -166,13 +182,22 @@ class trainer {
   /// Evaluates a data set. If `run` is not null, this is the validation of that run. It ends early if the run is
   /// interrupted and the current weights have given a finite loss; by then the run's state has been saved, and
   /// run->proven is set.
-  [[gnu::cold]] scores evaluate(dataset const& data, int batch_size, evaluation_observer* seen, fit_run* run);
+  [[gnu::cold]] scores evaluate(dataset const& data, int batch_size, std::vector<evaluation_observer*> const& seen,
+                                fit_run* run);
+  /// Passes the outputs of a program's last run to an observer. `outputs` is memory.
+  [[gnu::cold]] void show(evaluation_observer& to, int k, int program, batch const& b, dataset const& target,
+                          detail::zeros<float>& outputs);
+  /// Returns the number of the output with this name. Throws option_error if there is none.
+  [[gnu::cold]] int output_called(std::string_view name, char const* what) const;
+  /// Lets an observer begin, with the target of the output that it observes.
+  [[gnu::cold]] void begin_with(evaluation_observer& seen, dataset const& data,
+                                detail::learned_targets const& targets) const;
 
   [[gnu::cold]] static void begin_epoch(fit_run& run);
 
   /// Trains for the rest of an epoch. Returns false if the loss was not finite and a callback has ended the run.
-  [[gnu::cold]] bool train_epoch(batch_loader* loader, int program, std::int64_t steps, double begin, fit_run& run,
-                                 fit_options const& options);
+  [[gnu::cold]] bool train_epoch(batch_loader* loader, int program, per_output<target_kind> const& targets,
+                                 std::int64_t steps, double begin, fit_run& run, fit_options const& options);
 
   /// Calls one member function of every callback, in the callbacks' order. All such functions share this one loop,
   /// because each loop inlined into fit() costs 10 ms of compile time.
@@ -182,13 +207,14 @@ class trainer {
 
   /// Calls f(program, batch) for each batch until f returns false.
   template <class F>
-  [[gnu::cold]] void for_each_batch(dataset const& data, int batch_size, mode m, target_kind targets, F f);
+  [[gnu::cold]] void for_each_batch(dataset const& data, int batch_size, mode m, detail::learned_targets const& targets,
+                                    F f);
 
   int values_of(target_kind targets) const;
   /// Returns a step's sums over samples. If there is a class per pixel, each sample counts as the mean over all
   /// labelled pixels of the batch.
   static batch_metrics by_sample(batch_metrics const& m, std::int64_t labelled, int size);
-  bool has_acc(target_kind targets) const;
+  bool has_acc(per_output<target_kind> const& targets, int k = 0) const;
 
   /// Throws if the learning rate, which callbacks may set at any time, is not a valid one.
   static void check_rate(fit_run const& run);

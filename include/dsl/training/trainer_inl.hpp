@@ -42,37 +42,47 @@ TYPENET_INLINE trainer::trainer(std::unique_ptr<dsl::engine> e)
       learning_rate_(0) {}
 
 TYPENET_INLINE history trainer::fit(dataset const& given, fit_options const& options) {
-  loss const l = engine_->options().loss;
-  detail::require_samples(graph_, l, given, "fit");
+  per_output<loss> const& l = engine_->options().loss;
+  detail::learned_targets const learned = detail::require_samples(graph_, l, given, "fit");
   detail::require_fit(graph_, l, given, options);
   dataset const data = as_learned(given, "fit");
-  if (options.validation) detail::require_same_moments(data, as_learned(*options.validation, "validation"));
-  if (options.validation) detail::all_metrics(options.metrics).on_begin(*options.validation);  // which may refuse it
-  detail::require_shares(l, data, "fit");
-  target_kind const targets = detail::targets_for(l, data);
+  if (options.validation) {
+    detail::require_same_moments(data, as_learned(*options.validation, "validation"));
+    detail::learned_targets const of = detail::require_samples(graph_, l, *options.validation, "validation");
+    for (metric_handle const& m : options.metrics)
+      begin_with(m.observer(), *options.validation, of);  // which may refuse it
+  }
+  detail::require_shares(l, learned, data, "fit");
+  per_output<target_kind> const targets = learned.kinds;
   process_checks* const processes = engine_->processes();
   if (processes) processes->before_fit(terms_of(data, options));
   detail::owner<batch_loader> loader;  // unless the engine fetches batches itself
   batch_part const share = engine_->share_of(options.batch_size);
   std::vector<float> const& class_weights = engine_->options().class_weights;
   bool const weighs = data.weights || !class_weights.empty();
-  int program = targets == target_kind::classes && !weighs
+  if (!targets.is_shared() && !class_weights.empty())
+    detail::throw_error<option_error>({"class_weights: all outputs must share their targets; found ", targets.count,
+                                       " outputs with targets of their own; leave class_weights out, or use "
+                                       "with_weights()"});
+  int program = targets == per_output<target_kind>(target_kind::classes) && !weighs
                     ? engine_->prepare_resident(data, options.augment, share, options.shuffle)
                     : -1;
   if (program < 0) {
-    loader = detail::make_owner<batch_loader>(detail::in_order_of_inputs(graph_, data),
-                                              pipeline_options{.batch_size = options.batch_size,
-                                                               .seed = seed(),
-                                                               .shuffle = options.shuffle,
-                                                               .drop_last = true,
-                                                               .augment = options.augment,
-                                                               .prefetch = options.prefetch,
-                                                               .threads = options.loader_threads,
-                                                               .part_first = share.first,
-                                                               .part_size = share.size,
-                                                               .cache = options.cache,
-                                                               .values = values_of(targets),
-                                                               .class_weights = class_weights});
+    loader =
+        detail::make_owner<batch_loader>(detail::in_order_of_inputs(graph_, data),
+                                         pipeline_options{.batch_size = options.batch_size,
+                                                          .seed = seed(),
+                                                          .shuffle = options.shuffle,
+                                                          .drop_last = true,
+                                                          .augment = options.augment,
+                                                          .prefetch = options.prefetch,
+                                                          .threads = options.loader_threads,
+                                                          .part_first = share.first,
+                                                          .part_size = share.size,
+                                                          .cache = options.cache,
+                                                          .values = learned.own.empty() ? values_of(targets.all) : 0,
+                                                          .class_weights = class_weights,
+                                                          .targets = learned.own});
     program = engine_->prepare(mode::training, share, targets);
   }
   detail::weight_averager average(*engine_, options.average, options.epochs);
@@ -91,8 +101,11 @@ TYPENET_INLINE history trainer::fit(dataset const& given, fit_options const& opt
               .callbacks = options.callbacks.data(),
               .callback_count = options.callbacks.size(),
               .outputs = outputs_,
+              .outputs_have_acc = {},
               .metrics = detail::names_of(options.metrics, outputs_),
               .source = detail::identity_of(data)};
+  for (std::size_t k = 0; k < outputs_.size(); ++k)
+    run.outputs_have_acc.push_back(has_acc(targets, static_cast<int>(k)) ? 1 : 0);
   struct scope_exit {
     fit_run*& now;
     fit_run* before;
@@ -106,7 +119,7 @@ TYPENET_INLINE history trainer::fit(dataset const& given, fit_options const& opt
   auto const learned_before = engine_->normalization();
   engine_->set_normalization(std::make_shared<dsl::normalization const>(normalization_of(data)));
   try {
-    begin_run(run, targets == target_kind::pixel_classes ? loader.get() : nullptr);
+    begin_run(run, targets == per_output<target_kind>(target_kind::pixel_classes) ? loader.get() : nullptr);
   } catch (...) {
     engine_->set_normalization(learned_before);
     throw;
@@ -114,14 +127,13 @@ TYPENET_INLINE history trainer::fit(dataset const& given, fit_options const& opt
   while (should_continue(run, options)) {
     double const begin = seconds() - run.next.seconds;
     begin_epoch(run);
-    if (!train_epoch(loader.get(), program, steps, begin, run, options)) break;
+    if (!train_epoch(loader.get(), program, targets, steps, begin, run, options)) break;
     run.current.seconds = seconds() - begin;
     run.current.images_per_second = static_cast<double>(steps * options.batch_size) / run.current.seconds;
     average.show();
     if (options.validation) {
-      detail::all_metrics seen(options.metrics);
       run.current.validation =
-          evaluate(*options.validation, options.batch_size, options.metrics.empty() ? nullptr : &seen, &run);
+          evaluate(*options.validation, options.batch_size, detail::observers_of(options.metrics), &run);
       if (run.proven) leave(run);
       if (!detail::isfinite(run.current.validation.loss)) {
         average.hide();
@@ -151,7 +163,7 @@ TYPENET_INLINE history trainer::fit(dataset const& given, fit_options const& opt
 }
 
 TYPENET_INLINE scores trainer::evaluate(dataset const& data, int batch_size, evaluation_observer* seen) {
-  return evaluate(data, batch_size, seen, nullptr);
+  return evaluate(data, batch_size, seen ? std::vector{seen} : std::vector<evaluation_observer*>{}, nullptr);
 }
 
 TYPENET_INLINE std::vector<float> trainer::predict(dataset const& data, int batch_size) {
@@ -159,22 +171,26 @@ TYPENET_INLINE std::vector<float> trainer::predict(dataset const& data, int batc
 }
 
 TYPENET_INLINE std::vector<float> trainer::predict_output(std::string_view name, dataset const& data, int batch_size) {
+  return predict_output(output_called(name, "predict_output"), data, batch_size);
+}
+
+TYPENET_INLINE int trainer::output_called(std::string_view name, char const* what) const {
   std::string names;
   for (int k = 0; k < output_count(graph_); ++k) {
     std::string const own = detail::name_of_output(graph_, k);
-    if (own == name) return predict_output(k, data, batch_size);
+    if (own == name) return k;
     names += (k > 0 ? ", " : "") + own;
   }
-  detail::throw_error<option_error>({"predict_output: the network's outputs are ", names, "; found ", std::string(name),
-                                     "; give one of these names"});
+  detail::throw_error<option_error>(
+      {what, ": the network's outputs are ", names, "; found ", std::string(name), "; give one of these names"});
 }
 
 TYPENET_INLINE std::vector<float> trainer::predict_output(int k, dataset const& given, int batch_size) {
   detail::require_pictures(graph_, given, "predict");
   dataset const data = as_learned(given, "predict");
-  auto const outputs = graph_.shape_of(graph_.result()).size();
+  auto const outputs = graph_.output_shape(graph_.nodes[output_node(graph_, k)]).size();
   std::vector<float> all(static_cast<std::size_t>(data.size * outputs));
-  for_each_batch(data, batch_size, mode::inference, target_kind::classes, [&](int program, batch const& b) {
+  for_each_batch(data, batch_size, mode::inference, {}, [&](int program, batch const& b) {
     engine_->read_output(program, k, all.data() + b.first * outputs);
     return true;
   });
@@ -196,6 +212,23 @@ TYPENET_INLINE scores trainer::train_on_batch(std::span<float const> samples, st
 TYPENET_INLINE scores trainer::train_on_batch(float const* images, std::int32_t const* labels, int size) {
   checks().require_labels(labels, size);
   return train_on(images, labels, nullptr, size);
+}
+
+TYPENET_INLINE scores trainer::train_on_batch(float const* images, float const* values, int size) {
+  checks().require_loss_takes(target_kind::values);
+  checks().require_size(size);
+  return train_on(images, nullptr, values, size);
+}
+
+TYPENET_INLINE scores trainer::train_on_batch(std::vector<batch_input> const& inputs,
+                                              std::vector<batch_target> const& targets) {
+  std::size_t const size = checks().samples_of(inputs);
+  auto const all = checks().arranged("train_on_batch", inputs, size);
+  auto const wanted = checks().arranged(targets, size);
+  detail::require_tokens(graph_, all[0], all.data() + 1, static_cast<int>(size), "train_on_batch");
+  return train_on(
+      {.images = all[0], .size = static_cast<int>(size), .further = all.data() + 1, .targets = wanted.each.data()},
+      wanted.kinds);
 }
 
 TYPENET_INLINE scores trainer::train_on_batch(std::vector<batch_input> const& inputs,
@@ -254,11 +287,8 @@ TYPENET_INLINE scores trainer::train_on(float const* samples, std::int32_t const
   if (!further) checks().require_one_input("train_on_batch");
   detail::require_tokens(graph_, samples, further, size, "train_on_batch");
   long long const outputs = graph_.shape_of(graph_.result()).size();
-  if (values) detail::require_shares(engine_->options().loss, values, size, outputs, "train_on_batch");
-  batch_part const share = engine_->share_of(size);
+  if (values) detail::require_shares(engine_->options().loss[0], values, size, outputs, "train_on_batch");
   target_kind const targets = values ? target_kind::values : checks().targets_of_labels();
-  if (engine_->processes()) engine_->processes()->before_batch(size, learning_rate_, step_, targets);
-  auto const picture = graph_.output_shape(graph_.nodes[0]).size();
   bool const of_pixels = targets == target_kind::pixel_classes;
   long long const labels_each = of_pixels ? graph_.shape_of(graph_.result()).area() : 1;
   long long labelled = of_pixels ? 0 : -1;
@@ -269,34 +299,94 @@ TYPENET_INLINE scores trainer::train_on(float const* samples, std::int32_t const
     for (long long i = 0; i < size * labels_each; ++i)
       weights.push_back(labels[i] < 0 ? 1.0F : of_classes[static_cast<std::size_t>(labels[i])]);
   }
-  int const program = program_for(labelled, engine_->prepare(mode::training, share, targets), share);
-  engine_->run(program, {.images = samples + share.first * picture,
-                         .labels = labels ? labels + share.first * labels_each : nullptr,
-                         .size = share.size,
-                         .step = step_++,
-                         .learning_rate = learning_rate_,
-                         .values = values ? values + share.first * outputs : nullptr,
-                         .further = further_from(further, share.first).data(),
-                         .weights = weights.empty() ? nullptr : weights.data() + share.first * labels_each,
-                         .labelled = labelled});
-  batch_metrics const m = by_sample(engine_->metrics(program), labelled, size);
-  if (!detail::isfinite(m.loss))
-    detail::throw_error<training_error>({"loss: it became ", m.loss, " in step ", static_cast<long long>(step_),
-                                         ", with learning rate ", learning_rate_,
-                                         detail::advice_on_bad_loss(samples, picture * size, values, outputs * size)});
-  std::vector<double> sums;
-  add_outputs(program, sums);
-  for (double& s : sums) s = by_sample({s, 0}, labelled, size).loss;
-  return mean_scores(m.loss, m.correct, size, has_acc(targets), outputs_, sums);
+  return train_on({.images = samples,
+                   .labels = labels,
+                   .size = size,
+                   .values = values,
+                   .further = further,
+                   .weights = weights.empty() ? nullptr : weights.data(),
+                   .labelled = labelled},
+                  targets);
 }
 
-TYPENET_INLINE void trainer::add_outputs(int program, std::vector<double>& sums) {
+TYPENET_INLINE scores trainer::train_on(batch_view all, per_output<target_kind> const& targets) {
+  int const size = all.size;
+  batch_part const share = engine_->share_of(size);
+  if (engine_->processes()) engine_->processes()->before_batch(size, learning_rate_, step_, targets);
+  int const program = program_for(all.labelled, engine_->prepare(mode::training, share, targets), share);
+  all.step = step_++;
+  all.learning_rate = learning_rate_;
+  std::vector<float const*> further;
+  std::vector<target_view> own;
+  engine_->run(program, share_of(all, targets, share, further, own));
+  batch_metrics const sums = engine_->metrics(program);
+  if (!detail::isfinite(sums.loss))
+    detail::throw_error<training_error>(
+        {"loss: it became ", by_sample(sums, all.labelled, size).loss, " in step ", static_cast<long long>(step_),
+         ", with learning rate ", learning_rate_,
+         detail::advice_on_bad_loss(all.images, size * graph_.output_shape(graph_.nodes[0]).size(), all.values,
+                                    size * graph_.shape_of(graph_.result()).size())});
+  std::vector<double> each;
+  batch_metrics const step = add_step(program, sums, targets, all.targets, size, each);
+  batch_metrics const m = all.targets ? step : by_sample(step, all.labelled, size);
+  for (double& s : each)
+    if (!all.targets) s = by_sample({s, 0}, all.labelled, size).loss;
+  return mean_scores(m.loss, m.correct, size, has_acc(targets), outputs_, each);
+}
+
+TYPENET_INLINE batch_view trainer::share_of(batch_view all, per_output<target_kind> const& targets, batch_part share,
+                                            std::vector<float const*>& further, std::vector<target_view>& own) const {
+  auto const move_on = [&](target_view& t, int k) {
+    long long const each = targets_each(graph_, targets, k), first = share.first;
+    if (t.labels) t.labels += first * each;
+    if (t.values) t.values += first * each;
+    if (t.weights) t.weights += first * (targets[k] == target_kind::pixel_classes ? each : 1);
+  };
+  further = further_from(all.further, share.first);
+  if (all.images) all.images += share.first * graph_.output_shape(graph_.nodes[0]).size();
+  all.further = further.data();
+  all.size = share.size;
+  if (all.targets) {
+    own.assign(all.targets, all.targets + targets.count);
+    for (int k = 0; k < targets.count; ++k) move_on(own[static_cast<std::size_t>(k)], k);
+    all.targets = own.data();
+    return all;
+  }
+  target_view shared = all.targets_of(0);
+  move_on(shared, 0);
+  all.labels = shared.labels, all.values = shared.values, all.weights = shared.weights;
+  return all;
+}
+
+TYPENET_INLINE void trainer::add_outputs(int program, per_output<target_kind> const& targets,
+                                         std::vector<double>& sums) {
   if (outputs_.empty()) return;
   sums.resize(2 * outputs_.size());
   for (std::size_t k = 0; k < outputs_.size(); ++k) {
     batch_metrics const m = engine_->output_metrics(program, static_cast<int>(k));
-    sums[2 * k] += m.loss, sums[2 * k + 1] += m.correct;
+    sums[2 * k] += m.loss;
+    sums[2 * k + 1] += has_acc(targets, static_cast<int>(k)) ? m.correct : __builtin_nan("");
   }
+}
+
+TYPENET_INLINE batch_metrics trainer::add_step(int program, batch_metrics const& all,
+                                               per_output<target_kind> const& targets, target_view const* own, int size,
+                                               std::vector<double>& sums) {
+  if (!own) {
+    add_outputs(program, targets, sums);
+    return all;
+  }
+  std::vector<double> step;
+  add_outputs(program, targets, step);
+  sums.resize(step.size());
+  batch_metrics whole;
+  for (std::size_t k = 0; k < outputs_.size(); ++k) {
+    batch_metrics const mean = by_sample({step[2 * k], step[2 * k + 1]}, own[k].labelled, size);
+    sums[2 * k] += mean.loss, sums[2 * k + 1] += mean.correct;
+    whole.loss += engine_->loss_weight(static_cast<int>(k)) * mean.loss;
+    if (k == 0) whole.correct = mean.correct;
+  }
+  return whole;
 }
 
 TYPENET_INLINE std::vector<float const*> trainer::further_from(float const* const* all, int first) const {
@@ -382,51 +472,81 @@ TYPENET_INLINE void trainer::leave(fit_run const& run) {
       run.interrupted);
 }
 
-TYPENET_INLINE scores trainer::evaluate(dataset const& given, int batch_size, evaluation_observer* seen, fit_run* run) {
-  loss const l = engine_->options().loss;
-  detail::require_samples(graph_, l, given, "evaluate");
-  if (!run) detail::require_shares(l, given, "evaluate");  // fit has checked its validation data
+TYPENET_INLINE scores trainer::evaluate(dataset const& given, int batch_size,
+                                        std::vector<evaluation_observer*> const& seen, fit_run* run) {
+  per_output<loss> const& l = engine_->options().loss;
+  detail::learned_targets const targets = detail::require_samples(graph_, l, given, "evaluate");
+  if (!run) detail::require_shares(l, targets, given, "evaluate");  // fit has checked its validation data
   dataset const data = as_learned(given, "evaluate");
-  target_kind const targets = detail::targets_for(l, data);
   process_checks* const processes = engine_->processes();
   if (processes) processes->before_evaluation(data, batch_size);
+  bool const shared = targets.own.empty();
   batch_metrics sum;
   std::vector<double> sums;  // of several outputs
-  std::int64_t counted = data.pixel_classes ? 0 : data.size;
+  std::vector<std::int64_t> counted(shared ? 1 : targets.own.size());
+  auto const of_pixels = [&](std::size_t k) { return shared ? data.pixel_classes : targets.own[k].data.pixel_classes; };
   detail::zeros<float> outputs;  // of this process's part of a batch
-  if (seen) seen->on_begin(data);
-  auto const outputs_each = static_cast<std::size_t>(graph_.shape_of(graph_.result()).size());
+  std::vector<int> observed;
+  for (evaluation_observer* const o : seen) {
+    observed.push_back(output_called(o->output(), "evaluate"));
+    begin_with(*o, data, targets);
+  }
   for_each_batch(data, batch_size, mode::evaluation, targets, [&](int program, batch const& b) {
     batch_metrics const m = metrics(program, run);
     sum.loss += m.loss;
     sum.correct += m.correct;
-    add_outputs(program, sums);
-    if (data.pixel_classes) counted += b.labelled;
+    add_outputs(program, targets.kinds, sums);
+    for (std::size_t k = 0; k < counted.size(); ++k)
+      counted[k] += !of_pixels(k) ? b.size : shared ? b.labelled : b.targets[k].labelled;
     if (run && run->interrupted && !averages(*run) && detail::isfinite(sum.loss)) {
       run->proven = true;
       return false;
     }
-    if (!seen) return true;
-    batch_part const share = engine_->share_of(b.size);
-    auto const needed = static_cast<std::size_t>(share.size) * (outputs_each > 1 ? outputs_each : 2);
-    if (outputs.size() < needed) outputs.allocate(needed);
-    engine_->read_result(program, outputs.data());
-    if (b.labels && outputs_each == 1 && data.classes == 2) {  // one column per class, as for any other network
-      for (std::size_t n = static_cast<std::size_t>(share.size); n-- > 0;) {
-        float const second = outputs[n];
-        outputs[2 * n] = 1 - second, outputs[2 * n + 1] = second;
-      }
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+      auto const k = static_cast<std::size_t>(observed[i]);
+      show(*seen[i], observed[i], program, b, shared ? data : targets.own[k].data, outputs);
     }
-    if (b.labels)
-      seen->on_batch(outputs.data(), b.labels + share.first * data.labels_each(), b.first + share.first, share.size);
-    else
-      seen->on_values(outputs.data(), b.values + share.first * static_cast<std::int64_t>(outputs_each),
-                      b.first + share.first, share.size);
     return true;
   });
-  if (seen) seen->on_end(processes);
+  for (evaluation_observer* const o : seen) o->on_end(processes);
   if (run && run->proven) notify(*run, &callback::on_backup);
-  return mean_scores(sum.loss, sum.correct, static_cast<double>(counted), has_acc(targets), outputs_, sums);
+  if (shared)
+    return mean_scores(sum.loss, sum.correct, static_cast<double>(counted[0]), has_acc(targets.kinds), outputs_, sums);
+  scores all;
+  for (std::size_t k = 0; k < outputs_.size(); ++k) {
+    auto const count = static_cast<double>(counted[k]);
+    all.outputs.push_back({outputs_[k], sums[2 * k] / count, sums[2 * k + 1] / count});
+    all.loss += engine_->loss_weight(static_cast<int>(k)) * all.outputs[k].loss;
+  }
+  all.acc = all.outputs[0].acc;
+  return all;
+}
+
+TYPENET_INLINE void trainer::begin_with(evaluation_observer& seen, dataset const& data,
+                                        detail::learned_targets const& targets) const {
+  int const k = output_called(seen.output(), "metrics");
+  seen.on_begin(targets.own.empty() ? data : targets.own[static_cast<std::size_t>(k)].data);
+}
+
+TYPENET_INLINE void trainer::show(evaluation_observer& to, int k, int program, batch const& b, dataset const& target,
+                                  detail::zeros<float>& outputs) {
+  target_view const wanted = b.targets ? b.targets[k] : target_view{.labels = b.labels, .values = b.values};
+  auto const each = static_cast<std::size_t>(graph_.output_shape(graph_.nodes[output_node(graph_, k)]).size());
+  batch_part const share = engine_->share_of(b.size);
+  auto const needed = static_cast<std::size_t>(share.size) * (each > 1 ? each : 2);
+  if (outputs.size() < needed) outputs.allocate(needed);
+  engine_->read_output(program, k, outputs.data());
+  if (wanted.labels && each == 1 && target.classes == 2) {  // one column per class, as for any other network
+    for (std::size_t n = static_cast<std::size_t>(share.size); n-- > 0;) {
+      float const second = outputs[n];
+      outputs[2 * n] = 1 - second, outputs[2 * n + 1] = second;
+    }
+  }
+  if (wanted.labels)
+    to.on_batch(outputs.data(), wanted.labels + share.first * target.labels_each(), b.first + share.first, share.size);
+  else
+    to.on_values(outputs.data(), wanted.values + share.first * static_cast<std::int64_t>(each), b.first + share.first,
+                 share.size);
 }
 
 TYPENET_INLINE void trainer::begin_epoch(fit_run& run) {
@@ -439,8 +559,8 @@ TYPENET_INLINE void trainer::begin_epoch(fit_run& run) {
   if (run.processes) run.processes->before_epoch(run.learning_rate);
 }
 
-TYPENET_INLINE bool trainer::train_epoch(batch_loader* loader, int program, std::int64_t steps, double begin,
-                                         fit_run& run, fit_options const& options) {
+TYPENET_INLINE bool trainer::train_epoch(batch_loader* loader, int program, per_output<target_kind> const& targets,
+                                         std::int64_t steps, double begin, fit_run& run, fit_options const& options) {
   fit_position at = run.next;
   auto const means = [&] {
     auto const samples = static_cast<double>(at.counted > 0 ? at.counted : 1);
@@ -467,7 +587,8 @@ TYPENET_INLINE bool trainer::train_epoch(batch_loader* loader, int program, std:
                            .values = b.values,
                            .further = b.further,
                            .weights = b.weights,
-                           .labelled = b.labelled});
+                           .labelled = b.labelled,
+                           .targets = b.targets});
     batch_metrics const m = metrics(running, &run);
     if (!detail::isfinite(m.loss)) {
       if (ends_for_bad_loss(run)) return false;
@@ -477,9 +598,9 @@ TYPENET_INLINE bool trainer::train_epoch(batch_loader* loader, int program, std:
            detail::advice_on_bad_loss(b.images, b.size * graph_.output_shape(graph_.nodes[0]).size(), b.values,
                                       b.size * graph_.shape_of(graph_.result()).size())});
     }
-    at.loss += m.loss;
-    at.correct += m.correct;
-    add_outputs(running, at.outputs);
+    batch_metrics const step = add_step(running, m, targets, b.targets, options.batch_size, at.outputs);
+    at.loss += step.loss;
+    at.correct += step.correct;
     at.counted += b.labelled < 0 ? options.batch_size : b.labelled;
     ++at.step;
     means();
@@ -505,27 +626,33 @@ TYPENET_INLINE bool trainer::ends_for_bad_loss(fit_run& run) {
 }
 
 template <class F>
-void trainer::for_each_batch(dataset const& data, int batch_size, mode m, target_kind targets, F f) {
+void trainer::for_each_batch(dataset const& data, int batch_size, mode m, detail::learned_targets const& targets, F f) {
   detail::option_check{m == mode::inference ? "predict" : "evaluate"}.need(
       batch_size >= 1, "batch_size must be 1 or more", batch_size, "try 64");
   if (batch_size > data.size) batch_size = static_cast<int>(data.size);
-  int const values = values_of(targets);
-  batch_loader loader(detail::in_order_of_inputs(graph_, data),
-                      {.batch_size = batch_size, .shuffle = false, .values = values});
+  bool const shared = targets.own.empty();
+  batch_loader loader(detail::in_order_of_inputs(graph_, data), {.batch_size = batch_size,
+                                                                 .shuffle = false,
+                                                                 .values = shared ? values_of(targets.kinds.all) : 0,
+                                                                 .targets = targets.own});
   loader.start(0);
   while (batch const* b = loader.next()) {
     detail::require_tokens(graph_, data, *b, b->size, m == mode::inference ? "predict" : "evaluate");
     // every process predicts for itself
     batch_part const share = m == mode::inference ? batch_part(b->size) : engine_->share_of(b->size);
-    int const program = engine_->prepare(m, share, targets);
-    engine_->run(program, {.images = b->images + share.first * data.sample.size(),
-                           .labels = b->labels ? b->labels + share.first * data.labels_each() : nullptr,
-                           .size = share.size,
-                           .step = step_,
-                           .values = b->values ? b->values + std::int64_t{share.first} * values : nullptr,
-                           .further = further_from(b->further, share.first).data(),
-                           .weights = b->weights ? b->weights + share.first * data.labels_each() : nullptr,
-                           .labelled = b->labelled});
+    int const program = engine_->prepare(m, share, targets.kinds);
+    batch_view const all{.images = b->images,
+                         .labels = b->labels,
+                         .size = b->size,
+                         .step = step_,
+                         .values = b->values,
+                         .further = b->further,
+                         .weights = b->weights,
+                         .labelled = b->labelled,
+                         .targets = b->targets};
+    std::vector<float const*> further;
+    std::vector<target_view> own;
+    engine_->run(program, share_of(all, targets.kinds, share, further, own));
     if (!f(program, *b)) return;
   }
 }
@@ -539,8 +666,8 @@ TYPENET_INLINE batch_metrics trainer::by_sample(batch_metrics const& m, std::int
   return {m.loss * share, m.correct * share};
 }
 
-TYPENET_INLINE bool trainer::has_acc(target_kind targets) const {
-  return targets != target_kind::values || engine_->options().loss == loss::binary_crossentropy;
+TYPENET_INLINE bool trainer::has_acc(per_output<target_kind> const& targets, int k) const {
+  return targets[k] != target_kind::values || engine_->options().loss[k] == loss::binary_crossentropy;
 }
 
 TYPENET_INLINE void trainer::check_rate(fit_run const& run) {

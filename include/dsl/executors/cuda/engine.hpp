@@ -88,9 +88,9 @@ class engine final : public dsl::engine {
       api_.give_nothing_back();
   }
 
-  [[gnu::cold]] int prepare(mode m, batch_part part, target_kind targets = target_kind::classes) override {
+  [[gnu::cold]] int prepare(mode m, batch_part part, per_output<target_kind> targets = target_kind::classes) override {
     require_targets(m, targets);
-    if (targets != target_kind::classes)
+    if (targets != per_output<target_kind>(target_kind::classes))
       throw executor_error(
           "cuda: the targets must be one class per sample; found values or a class per pixel; use a CPU executor");
     return programs_.on_all_or_none(m, [&](handshake& ready) {
@@ -263,7 +263,9 @@ class engine final : public dsl::engine {
     require_kernels(g);
     if (g.size.devices > 1 || o.micro_batches > 1)
       throw executor_error("cuda: networks on several devices or in micro-batches are not supported yet; use onednn");
-    if (o.loss == loss::custom)
+    if (!o.loss.is_shared())
+      throw executor_error("cuda: outputs with losses of their own are not supported yet; use another executor");
+    if (o.loss.all == loss::custom)
       throw executor_error("cuda: a loss of your own is not supported yet; use another executor");
     for (double const w : o.loss_weights)
       if (w != 1) throw executor_error("cuda: loss_weights are not supported yet; use another executor");

@@ -187,15 +187,15 @@ class step_recorder {
   void loss(step const& x) {
     tensor_at const y = at_.read(x, content::activation), gradient = at_.written(x, content::gradient);
     bool const from_logits = e_.graph.nodes[e_.graph.size.nodes - 1].kind == op::softmax;
-    launch(kernels::loss(type_, p_.plan.options.loss, from_logits, batch(), p_.part.whole, y.shape, y.at, gradient.at,
-                         !!gradient, e_.options.label_smoothing),
+    launch(kernels::loss(type_, p_.plan.options.loss.all, from_logits, batch(), p_.part.whole, y.shape, y.at,
+                         gradient.at, !!gradient, e_.options.label_smoothing),
            y.data, at_.buffer(p_.plan.labels), at_.buffer(p_.plan.metrics), gradient.data);
   }
   void softmax_loss(step const& softmax, step const& x) {
     tensor_at const logits = at_.read(softmax, content::activation), y = at_.written(softmax, content::activation);
     tensor_at const gradient = at_.written(x, content::gradient);
-    launch(kernels::softmax_loss(type_, p_.plan.options.loss, batch(), p_.part.whole, y.shape.channels, logits.at, y.at,
-                                 gradient.at, !!gradient, e_.options.label_smoothing),
+    launch(kernels::softmax_loss(type_, p_.plan.options.loss.all, batch(), p_.part.whole, y.shape.channels, logits.at,
+                                 y.at, gradient.at, !!gradient, e_.options.label_smoothing),
            logits.data, y.data, at_.buffer(p_.plan.labels), at_.buffer(p_.plan.metrics), gradient.data);
   }
 

@@ -94,14 +94,23 @@ class binding {
       b.statistics = at;
       if (plan_.buffers[o.buffer].shape.channels == 4 * channels) b.scale_and_shift = at + 2 * channels;
     }
-    if (o.what == content::labels && plan_.options.targets == target_kind::values) b.values = data<float>(o.buffer);
-    if (o.what == content::labels && !b.values) b.labels = data<std::int32_t>(o.buffer);
+    if (o.what == content::labels) bind_targets(s, o, b);
     if (o.what == content::metrics) b.metrics = data<double>(o.buffer);
     if (o.what != content::argmax) return;
     if (plan_.buffers[o.buffer].element_bytes == 1)
       b.argmax.narrow = view_of<std::uint8_t>(o.what, o.index, {o.buffer, o.channel}, s.micro);
     else
       b.argmax.wide = view_of<std::uint16_t>(o.what, o.index, {o.buffer, o.channel}, s.micro);
+  }
+  /// Gives a loss its targets, or the step that loads them the address of all targets.
+  [[gnu::cold]] void bind_targets(step const& s, operand const& o, bound_step<T>& b) const {
+    auto const before = static_cast<long long>(o.channel) * plan_.samples_of(s).size;
+    bool const are_values =
+        s.what == action::loss && plan_.options.targets[output_number(graph_, s.node)] == target_kind::values;
+    if (are_values)
+      b.values = data<float>(o.buffer) + before;
+    else
+      b.labels = data<std::int32_t>(o.buffer) + before;
   }
   /// Returns a view of bytes, so that one function serves all types of values.
   [[gnu::cold, gnu::noinline]] view<std::byte> place_of(content what, int index, placement where, int micro) const {

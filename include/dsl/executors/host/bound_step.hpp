@@ -37,9 +37,9 @@ struct bound_step {
   bool accumulate = false;
   bool ends_block = false;  // the writer of a buffer's last channels also zeroes the rest of their block
   T* statistics = nullptr;
-  T* scale_and_shift = nullptr;  // a batch_norm's scale and shift, saved for the step that computes its output again
-  std::int32_t* labels = nullptr;
-  float* values = nullptr;  // or values: (samples, outputs), NCHW
+  T* scale_and_shift = nullptr;    // a batch_norm's scale and shift, saved for the step that computes its output again
+  std::int32_t* labels = nullptr;  // the step that loads the batch: all targets, which may be values
+  float* values = nullptr;         // or values: (samples, outputs), NCHW
   double* metrics = nullptr;
   argmax_view argmax{};
   task kernel{};  // replaces the plain loops

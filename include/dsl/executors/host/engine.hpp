@@ -51,7 +51,7 @@ class engine : public dsl::engine {
       detail::throw_error<executor_error>({"towers: the engines of this group are not in host memory"});
   }
 
-  [[gnu::cold]] int prepare(mode m, batch_part part, target_kind targets = target_kind::classes) override {
+  [[gnu::cold]] int prepare(mode m, batch_part part, per_output<target_kind> targets = target_kind::classes) override {
     int count = 0;
     for (program const& p : programs_) {
       if (p.plan.options.mode == m && p.part == part && p.plan.options.targets == targets) return count;
@@ -91,14 +91,7 @@ class engine : public dsl::engine {
     if (batch.size != p.part.size)
       detail::throw_error<option_error>({"batch: the engine was prepared for ", p.part.size, " samples; found ",
                                          batch.size, "; call prepare() for that size"});
-    bool const has_values = p.plan.options.targets == target_kind::values;
-    if (p.plan.labels >= 0 && batch.size > 0 && !(has_values ? batch.values != nullptr : batch.labels != nullptr))
-      detail::throw_error<option_error>(
-          {"batch: it must have ", has_values ? "values" : "labels", "; only inference runs without them"});
-    if (p.plan.labels >= 0 && p.plan.options.targets == target_kind::pixel_classes && batch.labelled < 0)
-      detail::throw_error<option_error>(
-          {"batch: with a class per pixel, .labelled must be the number of labelled pixels of the whole batch; found ",
-           batch.labelled, "; count the labels of 0 and more"});
+    if (p.plan.labels >= 0) require_targets_of(p, batch);
     if (!batch.further && batch.size > 0 && further_inputs(graph_, graph_.size.nodes) > 0) refuse_without_inputs();
     p.batch = batch;
     bool const trains = p.plan.options.mode == mode::training;
@@ -296,6 +289,25 @@ class engine : public dsl::engine {
                                          "; use smaller batches, or a budget for this one"});
     return made;
   }
+  /// Requires that the batch has the targets for which the program was prepared.
+  [[gnu::cold]] void require_targets_of(program const& p, batch_view const& batch) const {
+    per_output<target_kind> const& kinds = p.plan.options.targets;
+    if (!kinds.is_shared() && !batch.targets && batch.size > 0)
+      detail::throw_error<option_error>({"batch: it must have .targets, those of each output; found none"});
+    for (int k = 0; k < (kinds.is_shared() ? 1 : kinds.count); ++k) {
+      if (!kinds.is_shared() && !batch.targets) continue;  // a tower without samples
+      target_view const found = batch.targets_of(k);
+      bool const has_values = kinds[k] == target_kind::values;
+      if (batch.size > 0 && !(has_values ? found.values != nullptr : found.labels != nullptr))
+        detail::throw_error<option_error>(
+            {"batch: it must have ", has_values ? "values" : "labels", "; only inference runs without them"});
+      if (kinds[k] == target_kind::pixel_classes && found.labelled < 0)
+        detail::throw_error<option_error>(
+            {"batch: with a class per pixel, .labelled must be the number of labelled pixels of the whole batch; found "
+             "",
+             found.labelled, "; count the labels of 0 and more"});
+    }
+  }
   [[gnu::cold, noreturn]] void refuse_without_inputs() const {
     detail::throw_error<option_error>({"batch: besides the first, the network has ",
                                        further_inputs(graph_, graph_.size.nodes),
@@ -451,10 +463,10 @@ class engine : public dsl::engine {
   /// The values that every training step computes a second time to save memory, and the bytes of the activations with
   /// the largest batch.
   struct limited_choice {
-    target_kind targets;
+    per_output<target_kind> targets;
     long long activations;
     detail::list<bool> again;
-    limited_choice(target_kind t, long long bytes, detail::list<bool>&& which)
+    limited_choice(per_output<target_kind> const& t, long long bytes, detail::list<bool>&& which)
         : targets(t), activations(bytes), again(std::move(which)) {}
   };
 

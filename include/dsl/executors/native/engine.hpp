@@ -73,7 +73,7 @@ class engine final : public plain::steps<float> {
       devices_.emplace(g, s, threads_, parameter_versions{parameters_version(), written_version()}, kernels().all);
   }
 
-  int prepare(mode m, batch_part part, target_kind targets = target_kind::classes) override {
+  int prepare(mode m, batch_part part, per_output<target_kind> targets = target_kind::classes) override {
     detail::lock const lock(kept().guard);  // other engines may add kernels, too
     int const which = plain::steps<float>::prepare(m, part, targets);
     if (which < looked_at_) return which;

@@ -61,7 +61,7 @@ class engine final : public plain::steps<float> {
     if (team()) team()->on_each([](void* threads) { thread_count::set(*static_cast<int const*>(threads)); }, &threads_);
   }
 
-  int prepare(mode m, batch_part part, target_kind targets = target_kind::classes) override {
+  int prepare(mode m, batch_part part, per_output<target_kind> targets = target_kind::classes) override {
     require_threads_here();
     thread_count const scope(settings_.threads);
     int const which = plain::steps<float>::prepare(m, part, targets);

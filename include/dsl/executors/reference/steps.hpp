@@ -88,41 +88,47 @@ class steps : public host::engine<T> {
         for (long long i = 0; i < b.to.shape.area(); ++i) to[i] = static_cast<T>(*from++);
       });
     }
-    if (b.labels) {
-      long long const each = labels_each(p);
-      for (long long i = 0; i < part.size * each; ++i) b.labels[i] = p.batch.labels[part.first * each + i];
-    }
-    if (b.values) {
-      long long const outputs = this->graph_.shape_of(this->graph_.result()).size();
-      std::memcpy(b.values, p.batch.values + part.first * outputs,
-                  static_cast<std::size_t>(part.size * outputs) * sizeof(float));
-    }
+    if (b.labels) load_targets(p, part, reinterpret_cast<std::byte*>(b.labels));
   }
-
-  long long labels_each(program const& p) const {
-    return p.plan.options.targets == target_kind::pixel_classes ? this->graph_.shape_of(this->graph_.result()).area()
-                                                                : 1;
+  /// Copies the targets that all outputs share, or those of one output after the other.
+  [[gnu::cold]] void load_targets(program const& p, sample_range const& part, std::byte* to) const {
+    per_output<target_kind> const& kinds = p.plan.options.targets;
+    for (int k = 0; k < (kinds.is_shared() ? 1 : kinds.count); ++k) {
+      long long const each = targets_each(this->graph_, kinds, k);
+      target_view const own = p.batch.targets_of(k);
+      void const* const from = kinds[k] == target_kind::values
+                                   ? static_cast<void const*>(own.values + part.first * each)
+                                   : static_cast<void const*>(own.labels + part.first * each);
+      std::size_t const bytes = static_cast<std::size_t>(part.size * each) * 4;
+      std::memcpy(to, from, bytes);
+      to += bytes;
+    }
   }
 
   [[gnu::cold]] void loss(program const& p, bound_step const& b) {
-    dsl::loss const kind = p.plan.options.loss;
+    int const output = output_number(this->graph_, b.step->node);
+    dsl::loss const kind = p.plan.options.loss[output];
+    target_kind const targets = p.plan.options.targets[output];
     bool const from_logits = is_of_logits(this->graph_, kind, b.step->node);
-    double const factor = this->loss_weight(output_number(this->graph_, b.step->node));
+    double const factor = this->loss_weight(output);
+    double const smoothing = kind == dsl::loss::categorical_crossentropy ? this->options_.label_smoothing : 0;
     bool const adds = b.step->micro > 0;
-    float const* weights = p.batch.weights;
-    if (weights) weights += p.plan.samples_of(*b.step).first * labels_each(p);
+    target_view const given = p.batch.targets_of(output);
+    float const* weights = given.weights;
+    if (weights)
+      weights += p.plan.samples_of(*b.step).first * (targets == target_kind::pixel_classes ? b.x.shape.area() : 1);
     if (kind == dsl::loss::custom)
-      host::compute_custom_loss<T>(*this->options_.custom_loss, b.x, b.values, b.metrics, b.to, sample_, p.part.whole,
+      host::compute_custom_loss<T>(*this->custom_loss_of(output), b.x, b.values, b.metrics, b.to, sample_, p.part.whole,
                                    adds, weights, factor, b.accumulate);
     else if (b.values)
       host::compute_value_loss<T>(kind, from_logits, b.x, b.values, b.metrics, b.to, p.part.whole, adds, weights,
                                   factor, b.accumulate);
-    else if (p.plan.options.targets == target_kind::pixel_classes)
-      host::compute_pixel_loss<T>(from_logits, b.x, b.labels, b.metrics, b.to, p.batch.labelled, adds,
-                                  this->options_.label_smoothing, weights, factor, b.accumulate);
+    else if (targets == target_kind::pixel_classes)
+      host::compute_pixel_loss<T>(from_logits, b.x, b.labels, b.metrics, b.to, given.labelled, adds, smoothing, weights,
+                                  factor, b.accumulate);
     else
-      host::compute_loss<T>(kind, from_logits, b.x, b.labels, b.metrics, b.to, p.part.whole, adds,
-                            this->options_.label_smoothing, weights, factor, b.accumulate);
+      host::compute_loss<T>(kind, from_logits, b.x, b.labels, b.metrics, b.to, p.part.whole, adds, smoothing, weights,
+                            factor, b.accumulate);
   }
 
   [[gnu::cold]] void measure(program const& p, step const& s) {

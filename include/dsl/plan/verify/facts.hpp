@@ -15,7 +15,7 @@ struct facts {
   list<int> reader;           // per tensor: a node that reads it, or -1
   list<bool> needs_gradient;  // per tensor: whether it is computed from a trainable parameter
   bool training = false;
-  dsl::loss loss = loss::categorical_crossentropy;
+  per_output<dsl::loss> loss = loss::categorical_crossentropy;
 
   [[gnu::cold]] constexpr facts(graph_view const& g, plan_options const& o)
       : readers(g.size.tensors),
@@ -42,14 +42,22 @@ struct facts {
   [[gnu::cold]] static constexpr bool gives_output(graph_view const& g, int n) {
     return n + 1 == g.size.nodes || g.nodes[n].further_output > 0;
   }
+  /// Returns the number of the output that node n gives: 0 for the result, then 1, 2, ... in the order of the graph.
+  [[gnu::cold]] static constexpr int number_of_output(graph_view const& g, int n) {
+    if (n + 1 == g.size.nodes) return 0;
+    int number = 0;
+    for (int i = 0; i <= n; ++i) number += g.nodes[i].further_output > 0 ? 1 : 0;
+    return number;
+  }
   /// Whether the loss replaces the backward step of an output's softmax or sigmoid. No other node may read the output
   /// then.
   [[gnu::cold]] constexpr bool loss_from_logits(graph_view const& g, int n) const {
     node const& x = g.nodes[n];
     if (!gives_output(g, n) || readers[x.output] != 1) return false;
-    return loss == loss::categorical_crossentropy ? x.kind == op::softmax
-           : loss == loss::binary_crossentropy    ? x.kind == op::activation && x.function == function::sigmoid
-                                                  : false;
+    dsl::loss const own = loss[number_of_output(g, n)];
+    return own == loss::categorical_crossentropy ? x.kind == op::softmax
+           : own == loss::binary_crossentropy    ? x.kind == op::activation && x.function == function::sigmoid
+                                                 : false;
   }
   /// Returns the tensor to whose gradient the loss of an output contributes.
   [[gnu::cold]] constexpr int loss_target(graph_view const& g, int n) const {

@@ -142,8 +142,8 @@ class replay {
     buffers_[current().buffer].take(what, micro_, index);
     return true;
   }
-  [[gnu::cold]] constexpr bool read_other(content what, int index, int buffer) {
-    return next(what, access::read, index) && placed({buffer, 0}, 0) && holds(what, index) && read();
+  [[gnu::cold]] constexpr bool read_other(content what, int index, int buffer, int channel = 0) {
+    return next(what, access::read, index) && placed({buffer, channel}, 0) && holds(what, index) && read();
   }
 
   /// Adds to the metrics of an output that an earlier micro-batch wrote.

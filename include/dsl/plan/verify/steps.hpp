@@ -167,14 +167,28 @@ class step_checker {
     if (with_pictures) now_->batch.pictures = now_->nodes[0].forward = true;
     if (!with_labels) return true;
     shape targets{};
-    if (p_.options.targets != target_kind::classes) targets = g_.shape_of(g_.result());
-    if (p_.options.targets == target_kind::pixel_classes) targets.channels = 1;
+    if (p_.options.targets.count > 0) {
+      targets.channels = 0;
+      for (int n = 0; n < g_.size.nodes; ++n)
+        if (facts::gives_output(g_, n)) targets.channels += numbers_wanted(n);
+    } else {
+      if (p_.options.targets[0] != target_kind::classes) targets = g_.shape_of(g_.result());
+      if (p_.options.targets[0] == target_kind::pixel_classes) targets.channels = 1;
+    }
     contents const c{.shape = targets, .samples = samples_in(p_, micro_), .device = g_.nodes[g_.size.nodes - 1].device};
     if (p_.options.mode == mode::inference || !memory_.write_other(content::labels, 0, c))
       return memory_.verdict().holds() ? breaks(plan_rule::the_batch_is_loaded_first) : false;
     now_->batch.labels = true;
     now_->batch.kept_labels = memory_.current().buffer;
     return micro_ > 0 || now_->batch.kept_labels == p_.labels || breaks(plan_rule::operands_are_what_the_step_needs);
+  }
+
+  /// Returns how many targets of a sample the output of node n is compared with, if each output has its own.
+  [[gnu::cold]] constexpr int numbers_wanted(int n) const {
+    shape const& out = g_.output_shape(g_.nodes[n]);
+    target_kind const kind = p_.options.targets[facts::number_of_output(g_, n)];
+    if (kind == target_kind::classes) return 1;
+    return out.height * out.width * (kind == target_kind::values ? out.channels : 1);
   }
 
   /// Whether the step of node n may also compute `next`. No other node may read the value between the two.
@@ -326,8 +340,11 @@ class step_checker {
     if (losses_ > expected) return breaks(plan_rule::the_loss_is_computed_once);
     if (losses_++ != expected) return breaks(plan_rule::micro_batches_come_in_order);
     contents const metrics{.shape = {2, 1, 1}, .element_bytes = 8, .device = g_.nodes[s.node].device};
+    int first_target = 0;  // the result's come first
+    for (int n = 0; p_.options.targets.count > 0 && output > 0 && n < g_.size.nodes; ++n)
+      if (facts::gives_output(g_, n) && (n < s.node || n + 1 == g_.size.nodes)) first_target += numbers_wanted(n);
     if (!memory_.read_activation(g_.nodes[s.node].output) ||
-        !memory_.read_other(content::labels, 0, now_->batch.kept_labels) ||
+        !memory_.read_other(content::labels, 0, now_->batch.kept_labels, first_target) ||
         !(micro_ == 0 ? memory_.write_other(content::metrics, output, metrics) : memory_.accumulate_metrics(output)))
       return false;
     if (output == 0 && memory_.current().buffer != p_.metrics)
