@@ -3,6 +3,8 @@
 //   ranks KEY=VALUE...: every key below; a rank may have other values than the others.
 #include <dsl/callbacks.hpp>
 #include <dsl/data/pixel_classes.hpp>
+#include <dsl/data/sample_stream.hpp>
+#include <dsl/data/with_target.hpp>
 #include <dsl/dsl.hpp>
 #include <dsl/io/backup_and_restore.hpp>
 #include <dsl/towers.hpp>
@@ -13,11 +15,16 @@
 #endif
 
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <unistd.h>
 
@@ -76,6 +83,35 @@ using headed = dsl::network<dsl::image<3, 8, 8>, dsl::conv_module<4, 3>,
                             dsl::named_output<"early", dsl::flatten, dsl::dense<3>, dsl::softmax>,
                             dsl::inception_module<4, 4>, dsl::flatten, dsl::dense<3>, dsl::softmax>;
 
+using tasked = dsl::network<dsl::image<3, 8, 8>, dsl::conv_module<4, 3>,
+                            dsl::named_output<"mask", dsl::conv2d<2, 1>, dsl::softmax2d>,
+                            dsl::named_output<"numbers", dsl::flatten, dsl::dense<2>>, dsl::inception_module<4, 4>,
+                            dsl::flatten, dsl::dense<3>, dsl::softmax>;
+
+/// Adds targets of its own for each further output of `tasked`.
+dsl::dataset tasks(dsl::dataset data) {
+  std::vector<std::int32_t> mask;
+  std::vector<float> numbers;
+  for (int i = 0; i < data.size * 64; ++i) mask.push_back(i % 13 < i / 64 % 8 ? -1 : i % 2);
+  for (int i = 0; i < data.size * 2; ++i) numbers.push_back(static_cast<float>(i % 7) / 4);
+  return dsl::with_value_target(dsl::with_pixel_target(std::move(data), "mask", 2, std::move(mask)), "numbers", 2,
+                                std::move(numbers));
+}
+
+/// stream=1: gives the samples of a data set in memory one after another, and again from the first after the last.
+struct replay : dsl::sample_stream {
+  dsl::dataset data;
+  std::int64_t at = 0;
+  explicit replay(dsl::dataset d) : data(std::move(d)) {}
+  bool next(dsl::stream_sample const& to) override {
+    std::int64_t const i = at++ % data.size;
+    for (long long k = 0; k < data.sample.size(); ++k) to.numbers[k] = static_cast<float>(data.pixels(i)[k]);
+    *to.label = data.label(i);
+    return true;
+  }
+  std::string identity() const override { return "replay"; }
+};
+
 /// 3x8x8 pictures of three classes; network=mapped: one class per pixel, and none for some.
 dsl::dataset pictures(int size, int salt) {
   std::vector<std::uint8_t> pixels;
@@ -125,7 +161,11 @@ dsl::trainer compiled(dsl::process_group* processes) {
   chosen const optimizer = chosen_optimizer();
   dsl::any_loss loss = dsl::loss::categorical_crossentropy;
   if (given.contains("own_loss")) loss = own_loss{number("own_loss", 1)};
+  std::vector<dsl::loss_of_output> losses;
+  if (text("network", "small") == "tasked")
+    losses = {{"numbers", text("of_numbers", "huber") == "huber" ? dsl::loss::huber : dsl::loss::mean_squared_error}};
   dsl::compile_options const options{.loss = loss,
+                                     .losses = losses,
                                      .seed = static_cast<std::uint64_t>(number("seed", 1)),
                                      .label_smoothing = number("label_smoothing", 0),
                                      .loss_weights = {{"main", number("loss_weight", 1)}}};
@@ -189,11 +229,15 @@ std::vector<dsl::callback_handle> callbacks() {
 void run(dsl::process_group* processes) {
   dsl::dataset data = pictures(whole("size", 60), whole("pictures", 0));
   dsl::dataset validation = pictures(whole("validation", 25), 0);
+  if (text("network", "small") == "tasked") data = tasks(std::move(data)), validation = tasks(std::move(validation));
+  if (whole("stream", 0))
+    data = dsl::stream_classes(data.sample, std::make_shared<replay>(data), data.classes, data.size);
   if (whole("mean", 0)) data.mean = validation.mean = dsl::mean_picture(data);
   std::string const network = text("network", "small");
   dsl::trainer t = network == "other"      ? compiled<different>(processes)
                    : network == "mapped"   ? compiled<mapped>(processes)
                    : network == "headed"   ? compiled<headed>(processes)
+                   : network == "tasked"   ? compiled<tasked>(processes)
                    : network == "eventful" ? compiled<eventful>(processes)
                                            : compiled<small>(processes);
   if (given.count("parameter")) {
@@ -209,9 +253,13 @@ void run(dsl::process_group* processes) {
                    .shuffle = whole("shuffle", 1) != 0});
   std::vector<float> const samples(7 * 192, 0.5F);  // seven: no process has as many
   std::vector<float> const values(7 * static_cast<std::size_t>(t.graph().shape_of(t.graph().result()).size()), 0.25F);
-  dsl::scores const last = given.contains("own_loss")
-                               ? t.train_on_batch(samples, values)
-                               : t.train_on_batch(samples.data(), std::vector<std::int32_t>(7 * 64, 1).data(), 7);
+  std::vector<std::int32_t> const labels(7 * 64, 1);
+  dsl::scores const last = network == "tasked"
+                               ? t.train_on_batch({{"", samples}}, {{"main", std::span(labels).first(7)},
+                                                                    {"mask", labels},
+                                                                    {"numbers", std::span(values).first(14)}})
+                           : given.contains("own_loss") ? t.train_on_batch(samples, values)
+                                                        : t.train_on_batch(samples.data(), labels.data(), 7);
   if (processes && processes->process() != 0) return;
   if (h.epochs.empty()) {
     std::puts("no epochs");
@@ -219,7 +267,7 @@ void run(dsl::process_group* processes) {
   }
   double outputs = 0;  // of several
   for (dsl::scores const& s : {h.epochs.back().train, h.epochs.back().validation, last})
-    for (dsl::output_scores const& o : s.outputs) outputs = 3 * outputs + o.loss + o.acc;
+    for (dsl::output_scores const& o : s.outputs) outputs = 3 * outputs + o.loss + (o.acc == o.acc ? o.acc : 0);
   std::printf("replicas %d loss %a outputs %a acc %a val_loss %a last %a epochs %zu parameters %016llx\n",
               t.engine().replicas(), h.epochs.back().train.loss, outputs, h.epochs.back().train.acc,
               h.epochs.back().validation.loss, last.loss, h.epochs.size(),

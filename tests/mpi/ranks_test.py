@@ -75,6 +75,18 @@ class Equal(unittest.TestCase):
         self.same(3, "network=headed", "batch=2", "validation=1")  # a rank has no samples
         self.same(2, "network=headed", "batch=11", towers=2)
 
+    def test_outputs_with_targets_of_their_own(self):
+        one = self.same(3, "network=tasked", "augment=1", "executor=double")
+        self.assertNotIn("outputs 0x0p+0", one)
+        self.assertNotEqual(one, self.same(3, "network=tasked", "augment=1", "executor=double", "of_numbers=squares"))
+        self.same(3, "network=tasked", "batch=2", "validation=1", "executor=double")  # a rank has no samples
+        self.same(2, "network=tasked", "batch=11", "executor=double", towers=2)
+
+    def test_a_stream(self):
+        one = self.same(3, "stream=1", "shuffle=0", "augment=1")
+        self.assertNotEqual(one, self.same(3, "shuffle=0", "augment=1", "epochs=1"))
+        self.same(3, "stream=1", "shuffle=0", "batch=2", "validation=1")  # a rank has no samples
+
     def test_ranks_with_several_towers(self):
         self.same(2, "batch=11", towers=2)
         self.same(2, "batch=11", "executor=onednn", towers=2)
@@ -131,6 +143,9 @@ class Refused(unittest.TestCase):
 
     def test_other_weights_of_outputs(self):
         self.refused("the outputs and the weights of their losses", "loss_weight=0.5", common=("network=headed",))
+
+    def test_other_losses_of_outputs(self):
+        self.refused("the outputs and the weights of their losses", "of_numbers=squares", common=("network=tasked",))
 
     def test_a_loss_of_ones_own_with_other_numbers(self):
         self.refused("the loss of your own", "own_loss=0.25", common=("own_loss=0.125",))

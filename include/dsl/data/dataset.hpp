@@ -13,6 +13,7 @@
 namespace dsl::TYPENET_MODE {
 
 class sample_source;  // <dsl/data/sample_source.hpp>
+class sample_stream;  // <dsl/data/sample_stream.hpp>
 
 /// The type in which samples are stored.
 enum class element : unsigned char { byte, real };  // std::uint8_t, float
@@ -36,6 +37,7 @@ struct dataset_storage {
   element elements = element::byte;
   std::vector<float> values{};                    // dataset::values of them per sample
   std::shared_ptr<sample_source const> source{};  // makes the samples; null: they are in the segments
+  std::shared_ptr<sample_stream> stream{};        // or has them, with their targets, one after another
 };
 
 /// A further input of each sample, for a network with named_input<...>. Its numbers are floats, channel-major, one

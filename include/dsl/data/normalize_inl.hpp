@@ -4,6 +4,7 @@
 #include <dsl/data/dataset.hpp>
 #include <dsl/data/normalize.hpp>
 #include <dsl/data/sample_source.hpp>
+#include <dsl/data/sample_stream.hpp>
 #include <dsl/detail/math.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
@@ -48,6 +49,7 @@ moments_of_numbers moments_of(std::int64_t samples, dsl::shape const& sample, bo
 }
 
 TYPENET_INLINE void find_moments(dataset& data, bool by_channel) {
+  require_no_stream(data, "normalize");
   std::vector<float> room;
   std::int64_t at = -1;
   float const* numbers = nullptr;

@@ -117,6 +117,7 @@ class batch_loader {
     detail::list<target_view> views;
     detail::list<detail::zeros<float>> further;
     detail::list<float const*> inputs;  // their addresses
+    std::vector<float> values;          // of a sample of a stream
     std::vector<float> room;            // for a sample of a source
     batch view;
     std::exception_ptr failure;
@@ -133,7 +134,12 @@ class batch_loader {
   bool weighs() const { return data_.weights || !options_.class_weights.empty(); }
   void put_weights(output_target const& t, std::int64_t sample, std::int32_t const* labels, float* out) const;
   void put_further(int input, std::int64_t sample, float* out) const;
-  static void put_values(output_target const& t, std::int64_t sample, float* out);
+  void put_values(output_target const& t, std::int64_t sample, float* out) const;
+  /// Writes target values: `wanted`, or those that the class `label` stands for if that is null.
+  static void put_values(int count, int label, float const* wanted, float* out);
+  /// Makes the samples and the targets of batch `step` from the next samples of a stream. Those of other processes are
+  /// read, too.
+  void read_stream(std::int64_t step, slot& s);
   /// Writes a sample's labels in the order of the pixels of the transformed image. Returns the number of labels that
   /// are not -1.
   std::int64_t put_labels(output_target const& t, std::int64_t sample, std::int32_t* out) const;

@@ -5,6 +5,7 @@
 #include <dsl/data/dataset.hpp>
 #include <dsl/data/pipeline.hpp>
 #include <dsl/data/sample_source.hpp>
+#include <dsl/data/sample_stream.hpp>
 #include <dsl/detail/list.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
@@ -25,6 +26,7 @@ TYPENET_INLINE batch_loader::batch_loader(dataset data, pipeline_options options
     : data_(std::move(data)), options_(std::move(options)), targets_(options_.targets) {
   if (targets_.empty()) targets_.push_back({data_, options_.values});
   check();
+  if (detail::is_stream(data_)) options_.threads = 1;  // its samples have an order
   if (options_.part_size < 0) options_.part_size = options_.batch_size;
   auto const pictures = static_cast<std::size_t>(data_.size);
   auto const part = static_cast<std::size_t>(options_.part_size);
@@ -150,6 +152,13 @@ TYPENET_INLINE void batch_loader::check() const {
                                            f.sample.size(), " numbers, as many as the input; found ", numbers->size(),
                                            "; use normalize(train)"});
   }
+  if (detail::is_stream(data_) && (options_.shuffle || options_.cache || !options_.drop_last))
+    detail::throw_error<option_error>(
+        {"batch_loader: shuffle and cache must be false and drop_last true for samples of a stream; found ",
+         options_.shuffle ? "shuffle"
+         : options_.cache ? "cache"
+                          : "no drop_last",
+         "; shuffle with shuffle_stream(), or use data that can be read again"});
   for (output_target const& t : targets_) check(t);
 }
 
@@ -176,15 +185,18 @@ TYPENET_INLINE void batch_loader::make(std::int64_t step, slot& s) noexcept try 
   std::int64_t const first = step * options_.batch_size + options_.part_first;
   auto const left = data_.size - first;
   int const size = left < options_.part_size ? static_cast<int>(left) : options_.part_size;
+  bool const streams = detail::is_stream(data_);
+  if (streams) read_stream(step, s);
   for (int i = 0; i < size; ++i) {
     auto const at = static_cast<std::size_t>(i);
     auto const sample = order_[static_cast<std::size_t>(first + i)];
     s.samples[at] = sample;
+    if (streams) continue;
     make_picture(sample, s.images.data() + at * picture_, s.room);
     for (int k = 0; k < s.further.size(); ++k)
       put_further(k, sample, s.further[k].data() + i * (*data_.further)[static_cast<std::size_t>(k)].sample.size());
   }
-  for (int k = 0; k < s.targets.size(); ++k)
+  for (int k = 0; k < s.targets.size() && !streams; ++k)
     s.views[k] = make_targets(targets_[static_cast<std::size_t>(k)], s.targets[k], step, first, size);
   bool const own = !options_.targets.empty();
   target_view const shared = own ? target_view{} : s.views[0];
@@ -200,6 +212,31 @@ TYPENET_INLINE void batch_loader::make(std::int64_t step, slot& s) noexcept try 
             own ? s.views.begin() : nullptr};
 } catch (...) {
   s.failure = std::current_exception();
+}
+
+TYPENET_INLINE void batch_loader::read_stream(std::int64_t step, slot& s) {
+  wanted& to = s.targets[0];
+  s.room.resize(picture_);
+  s.values.resize(static_cast<std::size_t>(data_.values));
+  for (std::int64_t i = 0; i < options_.batch_size; ++i) {
+    std::int64_t const sample = step * options_.batch_size + i;
+    std::int32_t label = 0;
+    bool const classes = data_.has_classes();
+    detail::read_next(data_, sample, {s.room.data(), classes ? &label : nullptr, classes ? nullptr : s.values.data()});
+    if (i < options_.part_first || i >= options_.part_first + options_.part_size) continue;
+    auto const at = static_cast<std::size_t>(i - options_.part_first);
+    detail::transform_picture(options_.augment.draw(options_.seed, epoch_, sample, data_.sample), data_.sample,
+                              {.floats = s.room.data(),
+                               .mean = data_.mean ? data_.mean->data() : nullptr,
+                               .deviation = data_.deviation ? data_.deviation->data() : nullptr},
+                              s.images.data() + at * picture_);
+    to.labels[at] = label;
+    put_values(options_.values, label, classes ? nullptr : s.values.data(),
+               to.values.data() + at * static_cast<std::size_t>(options_.values));
+    if (weighs()) to.weights[at] = options_.class_weights[static_cast<std::size_t>(label)];
+  }
+  s.views[0] = {data_.has_classes() ? to.labels.data() : nullptr, options_.values > 0 ? to.values.data() : nullptr,
+                weighs() ? to.weights.data() : nullptr, -1};
 }
 
 TYPENET_INLINE target_view batch_loader::make_targets(output_target const& t, wanted& to, std::int64_t step,
@@ -252,12 +289,14 @@ TYPENET_INLINE std::int64_t batch_loader::put_labels(output_target const& t, std
   return labelled;
 }
 
-TYPENET_INLINE void batch_loader::put_values(output_target const& t, std::int64_t sample, float* out) {
+TYPENET_INLINE void batch_loader::put_values(output_target const& t, std::int64_t sample, float* out) const {
   if (t.values == 0) return;
-  int const label = t.data.has_classes() ? t.data.label(sample) : 0;
-  float const* const wanted = t.data.has_classes() ? nullptr : t.data.wanted(sample);
-  for (int i = 0; i < t.values; ++i)
-    out[i] = wanted ? wanted[i] : static_cast<float>(t.values == 1 ? label : i == label);
+  put_values(t.values, t.data.has_classes() ? t.data.label(sample) : 0,
+             t.data.has_classes() ? nullptr : t.data.wanted(sample), out);
+}
+
+TYPENET_INLINE void batch_loader::put_values(int count, int label, float const* wanted, float* out) {
+  for (int i = 0; i < count; ++i) out[i] = wanted ? wanted[i] : static_cast<float>(count == 1 ? label : i == label);
 }
 
 TYPENET_INLINE void batch_loader::make_picture(std::int64_t sample, float* out, std::vector<float>& room) {

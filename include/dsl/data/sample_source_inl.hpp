@@ -4,6 +4,7 @@
 #include <dsl/data/dataset.hpp>
 #include <dsl/data/in_memory.hpp>
 #include <dsl/data/sample_source.hpp>
+#include <dsl/data/sample_stream.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/option_check.hpp>
@@ -44,6 +45,7 @@ TYPENET_INLINE float const* floats_of(dataset const& data, std::int64_t i, std::
 }
 
 TYPENET_INLINE std::string identity_of(dataset const& data) {
+  if (is_stream(data)) return data.storage->stream->identity();
   return data.storage && data.storage->source ? data.storage->source->identity() : std::string();
 }
 

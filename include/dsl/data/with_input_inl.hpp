@@ -3,6 +3,7 @@
 
 #include <dsl/data/dataset.hpp>
 #include <dsl/data/in_memory.hpp>
+#include <dsl/data/sample_stream.hpp>
 #include <dsl/data/with_input.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
@@ -18,6 +19,7 @@ namespace dsl::TYPENET_MODE {
 
 TYPENET_INLINE dataset with_input(dataset data, std::string name, dsl::shape sample, std::span<float const> numbers,
                                   std::shared_ptr<void const> owner) {
+  detail::require_no_stream(data, "with_input");
   std::vector<further_input> all;
   if (data.further) all = *data.further;
   if (name.empty()) detail::throw_error<data_error>({"with_input: an input must have a name; found an empty one"});

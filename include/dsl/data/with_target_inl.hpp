@@ -4,6 +4,7 @@
 #include <dsl/data/dataset.hpp>
 #include <dsl/data/in_memory.hpp>
 #include <dsl/data/pixel_classes.hpp>
+#include <dsl/data/sample_stream.hpp>
 #include <dsl/data/with_target.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
@@ -19,6 +20,7 @@
 namespace dsl::detail::TYPENET_MODE {
 
 TYPENET_INLINE dataset with_target(dataset data, std::string output, dataset target, std::int64_t begin) {
+  require_no_stream(data, "with_target");
   std::vector<further_target> all;
   if (data.targets) all = *data.targets;
   if (output.empty() || output == "main")

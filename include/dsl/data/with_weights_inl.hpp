@@ -3,6 +3,7 @@
 
 #include <dsl/data/dataset.hpp>
 #include <dsl/data/in_memory.hpp>
+#include <dsl/data/sample_stream.hpp>
 #include <dsl/data/with_weights.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
@@ -16,6 +17,7 @@
 namespace dsl::TYPENET_MODE {
 
 TYPENET_INLINE dataset with_weights(dataset data, std::vector<float> weights) {
+  detail::require_no_stream(data, "with_weights");
   detail::require_numbers(weights, data.size, 1, "weights");
   for (std::size_t i = 0; i < weights.size(); ++i)
     if (weights[i] < 0)

@@ -234,6 +234,11 @@ TYPENET_INLINE std::string checkpoint(fit_run const& run) {
 
 TYPENET_INLINE saved_run restore_run(trainer& t, std::string const& bytes, std::string const& name) {
   using detail::message;
+  if (t.fit_reads_stream())
+    throw option_error(message({"checkpoint: a run can resume from ", name,
+                                " only with data that can be read again; found the stream ", t.source_of_fit(),
+                                ", which cannot go back to where that run was; remove the file, or call "
+                                "load_weights() with it before fit and give the run another file"}));
   detail::checkpoint_reader const file(t.graph(), bytes, name);
   detail::checkpoint_head const& head = file.head;
   engine_options const& own = t.engine().options();

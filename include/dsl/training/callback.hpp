@@ -100,6 +100,7 @@ struct fit_run {
   std::vector<char> outputs_have_acc{};  // for each of them, whether its predictions are right or wrong
   std::vector<std::string> metrics{};    // the names of fit's .metrics
   std::string source{};                  // the identity of the training data's source; empty: they are in memory
+  bool streams = false;                  // whether the training data come from a stream, so that the run cannot resume
 
  private:
   static double& rate_of(dsl::trainer& t);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/data/dataset.hpp>
+#include <dsl/data/sample_stream.hpp>
 #include <dsl/detail/math.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
@@ -210,7 +211,8 @@ TYPENET_INLINE void require_shares(per_output<loss> const& l, learned_targets co
   int const outputs = !targets.own.empty() ? static_cast<int>(targets.own.size()) : l.is_shared() ? 1 : l.count;
   for (int k = 0; k < outputs; ++k) {
     dataset const& own = targets.own.empty() ? data : targets.own[static_cast<std::size_t>(k)].data;
-    if (!own.has_classes() && own.size > 0) require_shares(l[k], own.wanted(0), own.size, own.values, what);
+    if (!own.has_classes() && own.size > 0 && !is_stream(own))
+      require_shares(l[k], own.wanted(0), own.size, own.values, what);
   }
 }
 
@@ -274,6 +276,13 @@ TYPENET_INLINE void require_fit(graph_view const& g, per_output<loss> const& l, 
     throw_error<option_error>({"fit: the network must have a parameter to train; found ", parameter_count(g),
                                ", all of them frozen; take a layer out of frozen<...>"});
   require_tokens_stay(g, o);
+  if (is_stream(data) && (o.shuffle || o.cache))
+    throw_error<option_error>({"fit: samples of a stream come in its own order and once; found .",
+                               o.shuffle
+                                   ? "shuffle = true; write .shuffle = false, and use shuffle_stream() if samples "
+                                     "that follow each other are alike"
+                                   : "cache = true; leave it out"});
+  if (o.validation) require_no_stream(*o.validation, "validation");
   if (!o.validation && !o.metrics.empty())
     throw_error<option_error>({"fit: .metrics are computed on the validation data; found ", o.metrics.size(),
                                " of them and no .validation; give both"});

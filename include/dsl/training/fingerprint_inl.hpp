@@ -194,6 +194,7 @@ TYPENET_INLINE std::uint64_t fingerprint_of(engine_options const& o, graph_view 
 
 /// Adds all labels or target values of a data set.
 TYPENET_INLINE void add_target(fingerprint& f, dataset const& data) {
+  if (data.storage && data.storage->stream) return;  // its identity stands for its targets
   if (data.has_classes())
     for (std::int64_t i = 0; i < data.size * data.labels_each(); ++i) f.add(data.labels(0)[i]);
   else if (data.values > 0)
@@ -212,7 +213,7 @@ TYPENET_INLINE std::uint64_t fingerprint_of(dataset const& data) {
   add_target(f, data);
   auto const bytes = static_cast<std::int64_t>(data.sample.size()) * (data.has_bytes() ? 1 : 4);
   pictures_looked_at const some{data.size, bytes};
-  bool const has_source = data.storage && data.storage->source;
+  bool const has_source = data.storage && (data.storage->source || data.storage->stream);
   std::string const source = identity_of(data);
   if (has_source) f.add(source.data(), source.size()), f.add(data.begin);
   for (std::int64_t i = 0; !has_source && i < some.count(); ++i)

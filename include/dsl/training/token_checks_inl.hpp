@@ -52,7 +52,8 @@ TYPENET_INLINE void require_tokens(graph_view const& g, float const* first_input
 
 TYPENET_INLINE void require_tokens(graph_view const& g, dataset const& data, batch const& b, int samples,
                                    char const* what) {
-  if (data.storage && data.storage->source) require_tokens(g, 0, b.images, samples, b.first, what);
+  if (data.storage && (data.storage->source || data.storage->stream))
+    require_tokens(g, 0, b.images, samples, b.first, what);
 }
 
 TYPENET_INLINE void require_tokens(graph_view const& g, dataset const& data, char const* what) {
@@ -64,7 +65,7 @@ TYPENET_INLINE void require_tokens(graph_view const& g, dataset const& data, cha
   };
   if (int const vocabulary = vocabulary_of(g, 0); vocabulary > 0) {
     require_plain(0, data.mean || data.deviation);
-    for (long long i = 0; data.storage && !data.storage->source && i < data.size; ++i) {
+    for (long long i = 0; data.storage && !data.storage->source && !data.storage->stream && i < data.size; ++i) {
       if (!data.has_bytes()) {
         require_tokens(g, 0, data.reals(i), 1, i, what);
         continue;

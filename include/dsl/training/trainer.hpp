@@ -128,6 +128,8 @@ class trainer {
   /// Returns the identity of the source from which fit reads training data. The string is empty if fit is not running,
   /// or if the data are in memory.
   std::string source_of_fit() const { return run_ ? run_->source : std::string(); }
+  /// Whether fit is running and reads training data from a stream.
+  bool fit_reads_stream() const { return run_ && run_->streams; }
   graph_view const& graph() const { return graph_; }
   dsl::engine& engine() { return *engine_; }
   /// Whether fit is running. A callback that asks always gets true.

@@ -4,6 +4,7 @@
 #include <dsl/data/normalization.hpp>
 #include <dsl/data/pipeline.hpp>
 #include <dsl/data/sample_source.hpp>
+#include <dsl/data/sample_stream.hpp>
 #include <dsl/detail/math.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
@@ -103,7 +104,8 @@ TYPENET_INLINE history trainer::fit(dataset const& given, fit_options const& opt
               .outputs = outputs_,
               .outputs_have_acc = {},
               .metrics = detail::names_of(options.metrics, outputs_),
-              .source = detail::identity_of(data)};
+              .source = detail::identity_of(data),
+              .streams = detail::is_stream(data)};
   for (std::size_t k = 0; k < outputs_.size(); ++k)
     run.outputs_have_acc.push_back(has_acc(targets, static_cast<int>(k)) ? 1 : 0);
   struct scope_exit {
@@ -187,6 +189,7 @@ TYPENET_INLINE int trainer::output_called(std::string_view name, char const* wha
 
 TYPENET_INLINE std::vector<float> trainer::predict_output(int k, dataset const& given, int batch_size) {
   detail::require_pictures(graph_, given, "predict");
+  detail::require_no_stream(given, "predict");
   dataset const data = as_learned(given, "predict");
   auto const outputs = graph_.output_shape(graph_.nodes[output_node(graph_, k)]).size();
   std::vector<float> all(static_cast<std::size_t>(data.size * outputs));
@@ -475,6 +478,7 @@ TYPENET_INLINE void trainer::leave(fit_run const& run) {
 TYPENET_INLINE scores trainer::evaluate(dataset const& given, int batch_size,
                                         std::vector<evaluation_observer*> const& seen, fit_run* run) {
   per_output<loss> const& l = engine_->options().loss;
+  detail::require_no_stream(given, "evaluate");
   detail::learned_targets const targets = detail::require_samples(graph_, l, given, "evaluate");
   if (!run) detail::require_shares(l, targets, given, "evaluate");  // fit has checked its validation data
   dataset const data = as_learned(given, "evaluate");
@@ -577,6 +581,9 @@ TYPENET_INLINE bool trainer::train_epoch(batch_loader* loader, int program, per_
     check_rate(run);
     batch const& b = loader ? *loader->next() : resident;
     if (loader) detail::require_tokens(graph_, loader->data(), b, b.size, "fit");
+    if (run.streams && b.values)
+      detail::require_shares(engine_->options().loss[0], b.values, b.size, graph_.shape_of(graph_.result()).size(),
+                             "fit");
     bool const last = run.interrupted != 0 && b.labelled != 0;  // its loss shows whether the state before it is sound
     int const running = program_for(b.labelled, program, engine_->share_of(options.batch_size));
     engine_->run(running, {.images = b.images,
