@@ -6,7 +6,9 @@
 #include <dsl/data/csv.hpp>
 #include <dsl/data/npy.hpp>
 #include <dsl/data/pixel_classes.hpp>
+#include <dsl/data/sample_stream.hpp>
 #include <dsl/data/with_input.hpp>
+#include <dsl/data/with_target.hpp>
 #include <dsl/data/with_weights.hpp>
 #include <dsl/dsl.hpp>
 #include <dsl/io/tensorboard.hpp>
