@@ -164,10 +164,13 @@ dsl::trainer compiled(dsl::process_group* processes) {
   std::vector<dsl::loss_of_output> losses;
   if (text("network", "small") == "tasked")
     losses = {{"numbers", text("of_numbers", "huber") == "huber" ? dsl::loss::huber : dsl::loss::mean_squared_error}};
+  std::vector<float> class_weights;
+  if (given.contains("class_weight")) class_weights = {1, static_cast<float>(number("class_weight", 1)), 1};
   dsl::compile_options const options{.loss = loss,
                                      .losses = losses,
                                      .seed = static_cast<std::uint64_t>(number("seed", 1)),
                                      .label_smoothing = number("label_smoothing", 0),
+                                     .class_weights = class_weights,
                                      .loss_weights = {{"main", number("loss_weight", 1)}}};
   std::string const executor = text("executor", "reference");
 #ifdef TYPENET_HAS_ONEDNN

@@ -144,6 +144,9 @@ class Refused(unittest.TestCase):
     def test_other_weights_of_outputs(self):
         self.refused("the outputs and the weights of their losses", "loss_weight=0.5", common=("network=headed",))
 
+    def test_other_weights_of_classes(self):
+        self.refused("the weights of classes", "class_weight=2")
+
     def test_other_losses_of_outputs(self):
         self.refused("the outputs and the weights of their losses", "of_numbers=squares", common=("network=tasked",))
 

@@ -48,6 +48,9 @@ TYPENET_INLINE void agree_on_network(process_group& all, engine& e) {
   all.agree_on_fingerprint("the outputs and the weights of their losses", fingerprint_of_outputs(e.graph(), o));
   all.agree("the number of micro-batches", o.micro_batches);
   all.agree("the label smoothing", o.label_smoothing);
+  fingerprint class_weights;
+  for (float const w : o.class_weights) class_weights.add(static_cast<double>(w));
+  all.agree_on_fingerprint("the weights of classes", class_weights.value());
   constexpr char const* methods[] = {"sgd", "adam", "rmsprop"};
   agree_on_text(all, "the optimizer", methods[static_cast<int>(o.update.method)]);
   all.agree("the optimizer's momentum", o.update.momentum);
