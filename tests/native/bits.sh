@@ -32,7 +32,10 @@ if [ "$(uname -m)" = x86_64 ] && command -v objdump > /dev/null; then
     END { if (!inside) print "found no wide vectors at all"; exit outside > 0 || !inside }' || exit 1
 fi
 [ "${TYPENET_TESTS:-}" != all ] || same_bits "$gcc" -O1 -ffp-contract=off
-same_bits "$gcc" -O3 -march=native -ffp-contract=fast
+# The kernels' own instructions are written in both syntaxes of the assembler.
+intel=()
+[ "$(uname -m)" != x86_64 ] || intel=(-masm=intel)
+same_bits "$gcc" -O3 -march=native -ffp-contract=fast "${intel[@]}"
 if [ -n "$clang" ]; then
   [ "${TYPENET_TESTS:-}" != all ] || same_bits "$clang" -O2
   same_bits "$clang" -O3 -march=native -ffp-contract=fast

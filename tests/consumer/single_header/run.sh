@@ -19,7 +19,7 @@ if grep -nE '#\s*include\s*["<]dsl/' "$scratch"/single/*.hpp; then
   exit 1
 fi
 
-warnings=(-Wall -Wextra -Werror)
+warnings=(-Wall -Wextra -pedantic -Werror)
 compile() { # COMPILER FOLDER-OF-TYPENET.HPP NAME FLAG...: compiles NAME.cpp to FOLDER/NAME.o
   "$1" -std=c++20 "${warnings[@]}" "-I$2" "${@:4}" -c "$here/$3.cpp" -o "$2/$3.o"
 }
@@ -46,10 +46,13 @@ refused "is included already" '#include "typenet_language.hpp"' '#include "typen
 flags=(-DTYPENET_COMPILED)
 refused "does not work with the compiled library" '#include "typenet.hpp"'
 
-level=-O0
-[ "${TYPENET_TESTS:-}" != all ] || level=-O2
-compile "$TYPENET_CXX" "$scratch/single" main $level
-compile "$TYPENET_CXX" "$scratch/single" trainer $level
+how=(-O0)
+if [ "${TYPENET_TESTS:-}" = all ]; then
+  how=(-O2 -g)  # as online compilers do it, which print x86's instructions in Intel's syntax
+  [ "$(uname -m)" != x86_64 ] || how+=(-masm=intel)
+fi
+compile "$TYPENET_CXX" "$scratch/single" main "${how[@]}"
+compile "$TYPENET_CXX" "$scratch/single" trainer "${how[@]}"
 runs "$scratch/single" "$scratch/single" | tee "$scratch/said.single"
 [ "${TYPENET_TESTS:-}" = all ] || exit 0
 

@@ -22,11 +22,11 @@ template <int L>
   v = __builtin_elementwise_sqrt(v);
 #elif defined(__x86_64__) && !defined(__clang__)
   if constexpr (L == 4)
-    asm("sqrtps %1, %0" : "=x"(v) : "x"(v));
+    asm("sqrtps {%1, %0|%0, %1}" : "=x"(v) : "x"(v));
   else if constexpr (L == 8)
-    asm("vsqrtps %1, %0" : "=x"(v) : "x"(v));
+    asm("vsqrtps {%1, %0|%0, %1}" : "=x"(v) : "x"(v));
   else
-    asm("vsqrtps %1, %0" : "=v"(v) : "v"(v));
+    asm("vsqrtps {%1, %0|%0, %1}" : "=v"(v) : "v"(v));
 #else
   for (int i = 0; i < L; ++i) v[i] = __builtin_sqrtf(v[i]);
 #endif

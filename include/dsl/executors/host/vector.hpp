@@ -40,9 +40,9 @@ template <int L>
 [[gnu::always_inline]] inline void broadcast(typename vector<L>::type& v, float const* from) {
 #if defined(__x86_64__) && !defined(__clang__)
   if constexpr (L == 16)  // GCC would load several numbers and shuffle them
-    asm("vbroadcastss %1, %0" : "=v"(v) : "m"(*from));
+    asm("vbroadcastss {%1, %0|%0, %1}" : "=v"(v) : "m"(*from));
   else if constexpr (L == 8)
-    asm("vbroadcastss %1, %0" : "=x"(v) : "m"(*from));
+    asm("vbroadcastss {%1, %0|%0, %1}" : "=x"(v) : "m"(*from));
   else
 #endif
     v = *from - typename vector<L>::type{};  // exact and free; 0 + x would be an addition
@@ -78,9 +78,9 @@ template <int L>
 #elif defined(__x86_64__)
     // Explicit instructions also keep GCC from reading a factor from memory once for each product.
     if constexpr (L == 16)
-      asm("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
+      asm("vfmadd231ps {%2, %1, %0|%0, %1, %2}" : "+v"(sum) : "v"(a), "v"(b));
     else
-      asm("vfmadd231ps %2, %1, %0" : "+x"(sum) : "x"(a), "x"(b));
+      asm("vfmadd231ps {%2, %1, %0|%0, %1, %2}" : "+x"(sum) : "x"(a), "x"(b));
 #endif
   }
 #endif
@@ -105,9 +105,9 @@ template <int L>
     sum = __builtin_elementwise_fma(a, b, sum);
 #elif defined(__x86_64__)
     if constexpr (L == 16)
-      asm("vfmadd231pd %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
+      asm("vfmadd231pd {%2, %1, %0|%0, %1, %2}" : "+v"(sum) : "v"(a), "v"(b));
     else
-      asm("vfmadd231pd %2, %1, %0" : "+x"(sum) : "x"(a), "x"(b));
+      asm("vfmadd231pd {%2, %1, %0|%0, %1, %2}" : "+x"(sum) : "x"(a), "x"(b));
 #endif
   }
 #endif
