@@ -17,9 +17,9 @@ class TypenetConan(ConanFile):
     topics = ("neural-network", "deep-learning", "dsl", "compile-time", "header-only")
     # Headers, or with header_only=False headers and libraries.
     package_type = "library"
-    implements = ["auto_header_only", "auto_shared_fpic"]
+    implements = ["auto_shared_fpic"]
     settings = "os", "arch", "compiler", "build_type"
-    # with_... adds a requirement; the headers, and so their package id, are the same whatever is chosen.
+    # with_... adds a requirement. Without it the package does not take this part from the system, either.
     options = {"header_only": [True, False], "shared": [True, False], "fPIC": [True, False],
                "with_text": [True, False], "with_safetensors": [True, False], "with_keras_h5": [True, False],
                "with_onnx": [True, False], "with_onednn": [True, False], "with_pictures": [True, False]}
@@ -51,6 +51,11 @@ class TypenetConan(ConanFile):
             self.requires("libpng/[>=1.6 <2]", transitive_headers=True, transitive_libs=True)
             self.requires("libjpeg-turbo/[>=2.1 <4]", transitive_headers=True, transitive_libs=True)
 
+    def package_id(self):
+        if self.info.options.header_only:  # the same for all compilers; only the parts depend on the options
+            self.info.settings.clear()
+            self.info.requires.clear()
+
     def validate(self):
         if self.settings.get_safe("compiler.cppstd"):
             check_min_cppstd(self, 20)
@@ -61,6 +66,9 @@ class TypenetConan(ConanFile):
             toolchain.cache_variables[f"TYPENET_BUILD_{part}"] = False
         # Conan's name of it, whatever the machine has that makes the package: it is the same everywhere.
         toolchain.cache_variables["TYPENET_HDF5_MODULE"] = "hdf5"
+        parts = ("text", "safetensors", "keras_h5", "onnx", "onednn", "pictures")
+        toolchain.cache_variables["TYPENET_WITHOUT"] = ",".join(
+            part for part in parts if not self.options.get_safe(f"with_{part}"))
         toolchain.cache_variables["TYPENET_COMPILED"] = not self.options.header_only
         if not self.options.header_only:
             # The libraries are those of the options, whatever the machine has.

@@ -15,6 +15,14 @@ if(NOT "compiled" IN_LIST FEATURES)
   set(VCPKG_FIXUP_ELF_RPATH OFF)  # nothing is linked: no patchelf need be downloaded
 endif()
 
+# What was not chosen is not taken from the system where the package is used, either.
+set(without onnx,onednn)
+foreach(feature IN ITEMS text safetensors keras-h5 pictures)
+  if(NOT "${feature}" IN_LIST FEATURES)
+    string(REPLACE "-" "_" part "${feature}")
+    string(APPEND without ",${part}")
+  endif()
+endforeach()
 vcpkg_cmake_configure(
   SOURCE_PATH "${SOURCE_PATH}"
   OPTIONS
@@ -27,6 +35,7 @@ vcpkg_cmake_configure(
     -DTYPENET_WITH_ONNX=OFF
     -DTYPENET_WITH_CUDA=OFF
     -DTYPENET_WITH_MPI=OFF
+    -DTYPENET_WITHOUT=${without}
     -DTYPENET_HDF5_MODULE=hdf5
   MAYBE_UNUSED_VARIABLES
     CMAKE_DISABLE_FIND_PACKAGE_fmt

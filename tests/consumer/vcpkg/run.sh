@@ -40,6 +40,13 @@ fi
 cmake -S "$here" -B "$scratch/build" -DCMAKE_CXX_COMPILER="$TYPENET_CXX" -DCMAKE_CXX_FLAGS=-O0 \
   -DCMAKE_PREFIX_PATH="$scratch/installed/typenet" "-DTYPENET_PARTS=core;text"
 cmake --build "$scratch/build" --target language
+if said=$(cmake -S "$here" -B "$scratch/without" -DCMAKE_CXX_COMPILER="$TYPENET_CXX" \
+  -DCMAKE_PREFIX_PATH="$scratch/installed/typenet" "-DTYPENET_COMPONENTS=COMPONENTS;keras_h5" 2>&1); then
+  echo "find_package must not find keras_h5, which the package does not have"
+  exit 1
+fi
+tr -s '[:space:]' ' ' <<<"$said" | grep -q 'component keras_h5 needs a package of typenet .* install the feature keras-h5' ||
+  { echo "unclear error: $said"; exit 1; }
 [ "${TYPENET_TESTS:-}" = all ] || exit 0
 cmake --build "$scratch/build" --target train_core
 "$scratch/build/train_core" | grep -q '^reference: loss'
