@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Configures typenet where no library can be found: TYPENET_WITH_<part>=ON must fail and name the library that is missing,
-# AUTO and OFF must go without it. Who names no build type gets optimized libraries.
+# AUTO and OFF must go without it. Who names no build type gets optimized libraries. TYPENET_WITHOUT knows its parts.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 scratch=$(mktemp -d)
@@ -39,3 +39,8 @@ fails_without PICTURES libpng
 fails_without KERAS_H5 HDF5
 fails_without ONNX onnx
 fails_without MPI "MPI 3"
+if configure -DTYPENET_WITHOUT=text,txt; then
+  echo "TYPENET_WITHOUT must refuse a part that does not exist"
+  exit 1
+fi
+grep -q "TYPENET_WITHOUT: there is no part 'txt'" "$scratch/said"
