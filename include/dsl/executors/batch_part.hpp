@@ -18,9 +18,9 @@ struct batch_part {
 
 /// How the means and variances of batch_norm are merged if every tower normalises its own part of the batch.
 enum class tower_moments : unsigned char {
-  in_turn,       // each tower's own; the running moments are updated with one tower's after the other's, in rank order
-  averaged,      // each tower's own; the running moments are updated with their average
-  synchronized,  // those of the whole batch, in every tower
+  in_turn,       // each tower uses its part's moments; the running ones are updated tower by tower, in rank order
+  averaged,      // each tower uses its part's moments; the running ones are updated with their average
+  synchronized,  // every tower uses the moments of the whole batch
 };
 
 }  // namespace dsl

@@ -20,11 +20,12 @@ using cu::precision;
 /// each has a GPU.
 struct cuda {
   dsl::precision precision = dsl::precision::bf16;
-  /// Whether to compute the same bits in every run, with the first of cuDNN's plans that does so. The bits also include
-  /// sums over towers, unless `collectives` sum in an order of their own.
+  /// Whether to compute the same bits in every run. Each convolution then uses the first of cuDNN's plans that is
+  /// deterministic, not the fastest one. Sums over towers have the same bits, too, unless `collectives` chooses the
+  /// order of the sums itself.
   bool deterministic = false;
   int device = 0;
-  int queues = 2;  // steps that do not depend on each other run concurrently; 1: one after the other
+  int queues = 2;  // number of queues for steps that do not depend on each other; 1: no steps run concurrently
   /// The folder for compiled kernels and for plans that have been timed, which later runs use again. If it is empty,
   /// none are stored.
   std::string cache = cu::cache_folder();

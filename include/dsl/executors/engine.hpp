@@ -34,15 +34,15 @@ struct engine_options {
   std::uint64_t seed = 0;
   update_rule update{};
   per_output<dsl::loss> loss = dsl::loss::categorical_crossentropy;
-  double batch_norm_momentum = -1;         // >= 0 replaces every layer's own
-  bool unbiased_running_variance = false;  // PyTorch's n / (n - 1); Keras's is biased
+  double batch_norm_momentum = -1;         // >= 0: replaces the momentum of every layer
+  bool unbiased_running_variance = false;  // true: with n / (n - 1), as in PyTorch; false: as in Keras
   /// The function with which the program checks every plan: &dsl::verify. It is null by default, since the compiler has
   /// already checked the training plan, and the checker would be a tenth of an executor's code.
   plan_checker verify = nullptr;
   /// Connects this engine with the engines on other devices that train the same network on the other parts of each
   /// batch. It is null if there are no such engines. The object must outlive the engine.
   communicator* group = nullptr;
-  tower_moments moments = tower_moments::in_turn;  // of batch_norm, with a group
+  tower_moments moments = tower_moments::in_turn;  // how batch_norm's moments are merged, with a group
   int micro_batches = 1;                           // parts of each batch that run one after the other
   double label_smoothing = 0;                      // the target of cross-entropy is (1 - s) onehot + s / classes
   std::vector<float> class_weights{};              // factors of the losses of each class in training; empty: all are 1
@@ -50,7 +50,7 @@ struct engine_options {
   /// Makes the threads for an executor on the host. If it is null, one thread runs the steps of all devices in the
   /// plan's order.
   thread_team_maker make_thread_team = nullptr;
-  memory_limit limit{};  // of a memory_budget; an executor that can't keep it refuses it
+  memory_limit limit{};  // from a memory_budget; an executor that does not support it throws
   /// The weights of another engine for the same network, which this engine reads instead of having its own; if null, it
   /// has its own weights.
   std::shared_ptr<shared_weights> weights{};
@@ -67,7 +67,7 @@ struct batch_view {
   float const* images = nullptr;
   std::int32_t const* labels = nullptr;
   int size = 0;
-  std::uint64_t step = 0;  // of the whole training, from 0: keys dropout, and is used by Adam's bias correction
+  std::uint64_t step = 0;  // counted from 0 over the whole training; for dropout and Adam's bias correction
   double learning_rate = 0;
   float const* values = nullptr;
   /// The address of each further input's samples, (size, channels, height, width), in the order of the input nodes in

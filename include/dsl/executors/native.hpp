@@ -14,7 +14,7 @@ using host::instructions;
 
 /// The CPU, through typenet's own kernels, which need no library. Results have the same bits for any number of threads.
 struct native {
-  int threads = 0;  // 0: one per processor that this process may use and its control group's quota covers
+  int threads = 0;  // 0: one per processor that this process may use, within its control group's quota
   dsl::instructions instructions = dsl::instructions::automatic;  // automatic: the widest; each set rounds differently
   bool winograd = true;  // F(4x4, 3x3) for 3x3 convolutions of stride 1; false: direct convolutions only
 

@@ -12,7 +12,8 @@ namespace dsl::TYPENET_MODE {
 
 template <class T>
 std::unique_ptr<engine> reference<T>::make_engine(graph_view const& g, engine_options const& o) const {
-  using number = std::conditional_t<detail::is_float<T>, T, float>;  // the error about another T is said once
+  using number =
+      std::conditional_t<detail::is_float<T>, T, float>;  // float if T is invalid, so that the error is reported once
   return std::unique_ptr<engine>(new plain::engine<number>(g, o, target));
 }
 

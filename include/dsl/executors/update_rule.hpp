@@ -15,7 +15,7 @@ enum class update_method : unsigned char { sgd, adam, rmsprop };
 /// the root of the mean square.
 enum class epsilon_place : unsigned char {
   beside_root,            // Keras's Adam and Keras 2's RMSprop, PyTorch's RMSprop: root + epsilon
-  beside_corrected_root,  // PyTorch's Adam: the root without Adam's bias, + epsilon
+  beside_corrected_root,  // PyTorch's Adam: the root, corrected for Adam's bias, + epsilon
   in_root,                // Keras 3's RMSprop: root of (mean square + epsilon)
 };
 
@@ -29,9 +29,9 @@ struct gradient_clip {
 
 /// The numbers of an update rule for one step, in double.
 struct update_numbers {
-  double rate = 0;     // the learning rate, for Adam with its bias corrections
+  double rate = 0;     // the learning rate; for Adam, multiplied by its bias corrections
   double shrink = 0;   // the share of a parameter that decoupled weight decay removes
-  double epsilon = 0;  // added as the rule says; beside_root if it says beside_corrected_root
+  double epsilon = 0;  // added where the rule says; beside_corrected_root is converted to beside_root
 };
 
 /// An optimizer's rule, as numbers that an executor's update step reads. Slots hold, in this order: for sgd the
@@ -43,8 +43,8 @@ struct update_rule {
   bool nesterov = false;
   bool rate_in_velocity = true;  // Keras: v = m v - lr g, p += v; otherwise PyTorch: v = m v + g, p -= lr v
   update_method method = update_method::sgd;
-  double first_decay = 0;   // of the mean of gradients: Adam's beta_1
-  double second_decay = 0;  // of the mean of squares: Adam's beta_2, RMSprop's rho
+  double first_decay = 0;   // factor of the old mean of gradients: Adam's beta_1
+  double second_decay = 0;  // factor of the old mean of squares: Adam's beta_2, RMSprop's rho
   double epsilon = 0;
   epsilon_place where = epsilon_place::beside_root;
   bool decoupled = false;  // weight decay removes rate * weight_decay of each parameter, independent of its gradient

@@ -161,19 +161,19 @@ struct api {
   void operator()(entry<R(P...)> const& e, std::type_identity_t<P>... arguments) const {
     require(e, e.function(arguments...));
   }
-  /// Makes owners that use this table release nothing from now on. This is for a device whose work may never end, where
-  /// each release would wait for that work.
+  /// Makes the owners that use this table release nothing from now on. Call it for a device whose work may never end,
+  /// since each release would wait for that work.
   [[gnu::cold]] void give_nothing_back() {
     leave(cudaFree), leave(cudaFreeHost);
     leave(cudaStreamSynchronize), leave(cudaStreamDestroy), leave(cudaEventDestroy), leave(cudaGraphExecDestroy);
     leave(cudaLibraryUnload), leave(cudnnBackendDestroyDescriptor), leave(cudnnDestroy), leave(cublasLtDestroy);
   }
-  /// Throws that error for the status of a call already made.
+  /// Throws the same error for the status of a call that has already been made, if that status is a failure.
   template <class R, class... P>
   void require(entry<R(P...)> const& e, R status) const {
     if (status != R{}) fail(status, e.name);
   }
-  /// Ignores the failure of a call that cleans up, and clears it so that the next call does not report it.
+  /// Ignores the failure of a call that cleans up. Clears the error, so that the next call does not report it.
   void ignore(cudaError_t s) const {
     if (s != cudaSuccess) cudaGetLastError.function();
   }
@@ -183,8 +183,8 @@ struct api {
   static void leave(entry<R(P...)>& e) {
     e.function = [](P...) { return R{}; };
   }
-  /// It also clears the error: the runtime keeps an error until it is read, and libraries that read it after their own
-  /// launches would report it as theirs.
+  /// Throws an error, and clears it in the runtime: the runtime keeps an error until it is read, and libraries that
+  /// read it after their own launches would report it as theirs.
   template <class Error = executor_error>
   [[gnu::cold, noreturn]] void fail(char const* library, char const* call, char const* why) const {
     cudaGetLastError.function();

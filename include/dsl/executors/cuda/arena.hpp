@@ -16,7 +16,7 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// Returns number i of an array in the storage type that has been copied to the host.
+/// Returns element i of an array that has been copied to the host in the storage type.
 inline float number_at(storage t, std::byte const* raw, long long i) {
   float value = 0;
   if (t == storage::f32)
@@ -42,12 +42,12 @@ class arena {
     if (t != storage::f32) copy_.emplace(a, count() * cu::bytes_of(t), s);
   }
 
-  /// Returns the number of all trainable parameters, gaps for alignment included.
+  /// Returns the number of all trainable parameters, including the gaps for alignment.
   long long count() const { return bytes_of(region::parameters) / 4; }
-  /// Returns the number of all running statistics, gaps included.
+  /// Returns the number of all running statistics, including the gaps for alignment.
   long long statistics_count() const { return bytes_of(region::statistics) / 4; }
   long long bytes() const { return state_.bytes() + (training_ ? training_->bytes() : 0); }
-  /// Returns the bytes that the plan does not count.
+  /// Returns the bytes of the 16-bit copies, which the plan does not count.
   long long extra_bytes() const { return (copy_ ? copy_->bytes() : 0) + (stage_ ? stage_->bytes() : 0); }
 
   [[gnu::cold]] void require_training() {
@@ -60,7 +60,7 @@ class arena {
   float* statistics() const { return begin_of(region::statistics); }
   float* gradients() const { return begin_of(region::gradients); }
   float* slots() const { return begin_of(region::slots); }
-  /// Returns the 16-bit copies, or null if storage is float.
+  /// Returns the 16-bit copies of the parameters, or null if tensors are stored as floats.
   void* copies() const { return copy_ ? copy_->data() : nullptr; }
   void* stage() const { return stage_ ? stage_->data() : nullptr; }
   /// Whether the parameters have changed since the copies were made.
@@ -78,7 +78,7 @@ class arena {
   void* staged_gradient(int k) const {
     return stage_ ? stage_->data() + offset_of(k) * cu::bytes_of(storage_) : static_cast<void*>(gradient(k));
   }
-  /// Returns slot s of parameter k.
+  /// Returns the address of optimizer slot s of parameter k.
   float* slot(int s, int k) const { return slots() + s * count() + offset_of(k); }
 
   /// Copies a parameter to the host, in the host's order. Waits for the device.
@@ -89,7 +89,7 @@ class arena {
     (*api_)(api_->cudaStreamSynchronize, stream_);
     for_each_weight(p, [&](std::size_t host, std::size_t device) { out[host] = raw[device]; });
   }
-  /// Reads the gradient of a parameter that was computed in the storage type.
+  /// Copies the gradient of a parameter to the host, if the gradient was computed in the storage type.
   [[gnu::cold]] void read_staged(int k, float* out) const {
     dsl::parameter const& p = graph_.parameters[k];
     std::vector<std::byte> raw(static_cast<std::size_t>(p.count() * cu::bytes_of(storage_)));

@@ -8,15 +8,15 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// Records batch_norm in training. Steps of one group share their launches. Synchronized ones communicate with the
-/// other towers twice: to join moments, and to sum the numbers that the input's gradient needs.
+/// Records batch_norm in training. The steps of a group share their launches. With synchronized moments, the steps
+/// communicate with the other towers twice: to join the moments, and to sum the numbers from which dx is computed.
 class batch_norm_steps {
  public:
-  /// `moments` is the memory where a tower's moments are stored, with the layout of the running ones, instead of
-  /// updating those; or null.
+  /// If `moments` is not null, the steps store this tower's moments there, in the layout of the running ones, and do
+  /// not update the running ones.
   batch_norm_steps(recording& r, tower_meetings& towers, float* moments) : r_(r), towers_(towers), moments_(moments) {}
 
-  /// Returns how many steps share launches, starting with step `first`.
+  /// Returns the number of steps that share their launches, counted from step `first`.
   int together(int first) const {
     step const& x = r_.steps()[first];
     int count = 1;
@@ -24,7 +24,7 @@ class batch_norm_steps {
       if (step const& s = r_.steps()[first + count]; s.group != x.group || s.what != x.what) break;
     return count;
   }
-  /// Records those steps.
+  /// Records the steps that share the launches of step `first`.
   [[gnu::cold]] void record(int first) {
     step const& x = r_.steps()[first];
     bool const forward = x.what == action::forward;
@@ -90,8 +90,8 @@ class batch_norm_steps {
               g.forward, all);
     if (!idle()) r_.launch(kernels::batch_norm_apply(r_.type, g.pixels, g.layers), g.forward);
   }
-  /// Sums the numbers that the towers' data gradients need. dgamma and dbeta remain this tower's share; all_reduce sums
-  /// them like every gradient.
+  /// Sums over the towers the numbers from which dx is computed. dgamma and dbeta remain this tower's share; all_reduce
+  /// sums them like every gradient.
   void join_backward(group& g) {
     if (!wants_input_gradient(g)) {
       if (!idle()) back(g);

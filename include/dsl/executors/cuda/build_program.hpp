@@ -10,10 +10,10 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// Builds a program from a plan whose activations have memory: chooses convolutions, compiles kernels, records the
-/// graphs. `workspace_limit` is the number of bytes that one convolution may use. `ready` synchronises ranks that
-/// record collectives just before they do, since the first collective of each kind waits for all ranks, and timing
-/// plans may take one rank minutes longer than another.
+/// Builds a program from a plan whose activations have memory: chooses convolutions, compiles kernels and records the
+/// graphs. `workspace_limit` is the number of bytes that one convolution may use. If ranks record collectives, `ready`
+/// synchronises them just before that: the first collective of each kind waits for all ranks, and one rank may need
+/// minutes longer than another for timing its plans.
 [[gnu::cold]] inline void build_program(engine_parts const& e, program& p, std::string const& architecture,
                                         long long workspace_limit, handshake& ready) {
   auto const wait = [&] { e.calls(e.calls.cudaStreamSynchronize, e.stream); };
@@ -22,7 +22,7 @@ namespace dsl::cu::TYPENET_MODE {
   {
     device_memory const bench(e.calls, p.idle() ? 0 : workspace_limit, e.stream);  // for timing plans
     step_recorder(e, p, bench).record();
-    if (!e.deterministic)  // timing has left numbers there
+    if (!e.deterministic)  // timing plans has written numbers there
       e.calls(e.calls.cudaMemsetAsync, p.activations->data(), 0, static_cast<std::size_t>(p.activations->bytes()),
               e.stream);
     wait();
@@ -55,7 +55,7 @@ namespace dsl::cu::TYPENET_MODE {
         for (host::task const& launch : s.launches) launch();
         recorded = true;
       });
-    } catch (...) {  // others may wait for a collective that comes no more
+    } catch (...) {  // other ranks may wait for a collective that this one will not call
       if (e.link && !recorded && p.plan.options.mode == mode::training) e.link->communicator->abort();
       throw;
     }

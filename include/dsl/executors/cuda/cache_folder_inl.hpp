@@ -47,7 +47,7 @@ TYPENET_INLINE std::optional<std::string> read_cached(std::string const& folder,
 TYPENET_INLINE bool write_cached(std::string const& folder, std::string const& name, std::string_view bytes) {
   if (folder.empty()) return false;
   for (std::size_t end = folder.find('/', 1); end != std::string::npos; end = folder.find('/', end + 1))
-    ::mkdir(folder.substr(0, end).c_str(), 0700);  // failures show below
+    ::mkdir(folder.substr(0, end).c_str(), 0700);  // if this fails, so does writing the file
   ::mkdir(folder.c_str(), 0700);
   try {
     atomic_file file(folder + "/" + name, "cache");

@@ -12,37 +12,39 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// One rank's end of a communicator that moves data directly between devices (one per rank), not through host memory.
-/// All ranks queue the same calls with the same counts in the same order, and record the same graphs. Throws
-/// executor_error.
+/// A rank of a communicator that moves data directly between devices, one per rank, and not through host memory. All
+/// ranks must queue the same calls with the same counts in the same order, and record the same graphs. A call that
+/// fails throws executor_error.
 class device_communicator {
  public:
   virtual ~device_communicator() = default;
   device_communicator(device_communicator const&) = delete;
   device_communicator& operator=(device_communicator const&) = delete;
 
-  /// Sums `count` numbers over all ranks in place, to the same bits on all. Queued on s, or recorded if s records.
+  /// Sums `count` numbers over all ranks in place, with the same bits on all of them. The call is queued on s, or
+  /// recorded if s is recording.
   virtual void all_reduce(float* data, long long count, cudaStream_t s) = 0;
-  /// Sets all[0 ... ranks * count) to rank 0's `count` numbers, rank 1's, and so on; otherwise like all_reduce.
+  /// Sets all[0 ... ranks * count) to the `count` numbers of rank 0, of rank 1, and so on. The call is queued or
+  /// recorded like all_reduce.
   virtual void all_gather(float const* data, long long count, float* all, cudaStream_t s) = 0;
   /// Waits until all work queued on s is done. Throws if another rank has failed or does not arrive in time.
   virtual void wait(cudaStream_t s, char const* what) = 0;
   /// Whether nothing has failed; otherwise every later call throws.
   virtual bool usable() const = 0;
-  /// Gives up: cancels the queued work of its own device that waits for other ranks, and returns at once. Other ranks
-  /// learn of this only over networks, if at all.
+  /// Gives up: cancels the queued work of this rank's device that waits for other ranks, and returns at once. Other
+  /// ranks are informed only over networks, if at all.
   virtual void abort() noexcept = 0;
-  /// Waits a limited time for the work on s to end, in a rank that has given up, and returns whether it has ended. If
-  /// not, it may never end, and every call that waits for the device may hang.
+  /// Waits a limited time, in a rank that has given up, for the work on s to end, and returns whether it has ended. If
+  /// it has not, it may never end, and every call that waits for the device may hang.
   virtual bool ended(cudaStream_t s) noexcept = 0;
 
  protected:
   device_communicator() = default;
 };
 
-/// Synchronises the ranks on the host before their devices communicate, and exchanges the data that these need. If a
-/// rank fails before that, the destructor of its handshake reports it, so that no rank waits for it; the others throw
-/// peer_error.
+/// Synchronises the ranks on the host before their devices communicate, and exchanges the data that the devices need
+/// for that. If a rank fails before it has arrived, the destructor of its handshake reports this; the other ranks then
+/// throw peer_error instead of waiting.
 class handshake {
  public:
   using note = std::array<std::byte, 128>;
@@ -71,7 +73,8 @@ class handshake {
   bool answered_ = false;
 };
 
-/// Makes device_communicators, on each rank's current device: dsl::nccl. It must outlive the executor's engines.
+/// Makes the device_communicator of each rank, on the rank's current device, as dsl::nccl does. The object must outlive
+/// the executor's engines.
 class device_collectives {
  public:
   virtual std::unique_ptr<device_communicator> join(api const&, handshake&) const = 0;

@@ -13,7 +13,7 @@ TYPENET_INLINE handshake::~handshake() {
   if (!group_ || answered_) return;
   try {
     exchange(false, {});
-  } catch (...) {  // the others know already, and this rank's own error is on its way
+  } catch (...) {  // the other ranks have been informed, and this rank's own error is being thrown
   }
 }
 

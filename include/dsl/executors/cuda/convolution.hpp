@@ -10,10 +10,11 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// A two-dimensional convolution over packed, channels-last tensors:
+/// A two-dimensional convolution over packed, channels-last tensors. There are zeros around the input, possibly more
+/// after than before it. In the forward passes the output may be a slice of a buffer with more channels, such as that
+/// of a concat.
 ///   input (batch, in_height, in_width, in_channels), kernel (out_channels, kernel_height, kernel_width, in_channels),
-///   output (batch, out_height, out_width, out_channels); zeros around the input, possibly more after than before.
-/// In the forward passes the output may be a slice of a buffer with more channels, such as a concat's.
+///   output (batch, out_height, out_width, out_channels)
 struct convolution {
   int batch = 1;
   int in_channels = 1, in_height = 1, in_width = 1;
@@ -32,8 +33,9 @@ struct convolution {
 
 namespace dsl::cu::backend::TYPENET_MODE {
 
-// Returns the padding after the last row or column: what the last window needs beyond the input, or 0 if the stride
-// leaves a rest unread. missing_behind(32, 16, 3, 2, 0) == 1, missing_behind(32, 15, 3, 2, 0) == 0.
+// Returns the padding after the last row or column: the number of rows that the last window needs beyond the input, or
+// 0 if the stride leaves the last rows unread. missing_behind(32, 16, 3, 2, 0) == 1, missing_behind(32, 15, 3, 2, 0) ==
+// 0.
 constexpr int missing_behind(int in, int out, int kernel, int stride, int before) {
   int const missing = (out - 1) * stride + kernel - in - before;
   return missing > 0 ? missing : 0;
@@ -70,14 +72,14 @@ constexpr convolution convolution_of(graph_view const& g, node const& n, int bat
           .pad_right = backend::missing_behind(in.width, out.width, w.width, w.stride, w.pad_left)};
 }
 
-/// The passes. forward: output = input * kernel. forward_inference: output = input * kernel + bias, then relu if
-/// requested. backward_data: input's gradient from output's. backward_weights: kernel's gradient from input and
-/// output's gradient.
+/// The passes of a convolution. forward: output = input * kernel. forward_inference: output = input * kernel + bias,
+/// then relu if requested. backward_data computes the input's gradient from the output's. backward_weights computes the
+/// kernel's gradient from the input and the output's gradient.
 enum class convolution_pass : unsigned char { forward, forward_inference, backward_data, backward_weights };
 
-/// How tensors are stored and multiplied; sums are always in float. tf32 stores floats and rounds factors to 10 bits of
-/// mantissa on tensor cores; fp32_strict allows no rounded factors and no Winograd or Fourier transforms. fp16 is for
-/// finding out what cuDNN supports.
+/// How tensors are stored and multiplied; sums are always in float. tf32 stores floats, and tensor cores round the
+/// factors to 10 bits of mantissa. fp32_strict allows no rounded factors and no Winograd or Fourier transforms. fp16
+/// serves only to find out what cuDNN supports.
 enum class convolution_precision : unsigned char { bf16, fp16, tf32, fp32_strict };
 
 /// The alignment in bytes of all tensors, and of each pixel of a slice.
@@ -93,10 +95,10 @@ struct convolution_options {
   bool accumulate = false;      // backward_data: input's gradient += instead of =
   bool relu = false;            // forward_inference
   bool float_gradient = false;  // backward_weights: the kernel's gradient is float although storage is 16 bits
-  bool deterministic = false;   // no plan whose result depends on the order in which threads finish
+  bool deterministic = false;   // exclude plans whose results depend on the order in which threads finish
   long long workspace_limit = 64LL << 20;  // bytes
-  int most_plans = 16;    // in cuDNN's order, best first; each takes some milliseconds to build and to time
-  int most_compiled = 1;  // of those, how many cuDNN may compile at run time, at 0.3 to 2 s each
+  int most_plans = 16;    // maximum number, in cuDNN's order, best first; each takes milliseconds to build and time
+  int most_compiled = 1;  // how many of these cuDNN may compile at run time, which takes 0.3 to 2 s each
 };
 
 constexpr char const* name_of(convolution_pass p) {
@@ -108,8 +110,8 @@ constexpr char const* name_of(convolution_precision p) {
   return names[static_cast<int>(p)];
 }
 
-/// Returns all that determines which plan is best, in one line: "backward_data bf16, accumulating: batch 64, 96x32x32
-/// to 32x32x32, kernel 3x3, stride 1, pads 1 1 1 1, workspace 67108864".
+/// Returns everything that determines which plan is best, in one line: "backward_data bf16, accumulating: batch 64,
+/// 96x32x32 to 32x32x32, kernel 3x3, stride 1, pads 1 1 1 1, workspace 67108864".
 inline std::string describe(convolution const& c, convolution_options const& o) {
   std::string text = detail::message({name_of(o.pass), " ", name_of(o.precision)});
   if (o.accumulate) text += ", accumulating";
@@ -124,7 +126,7 @@ inline std::string describe(convolution const& c, convolution_options const& o) 
   return text + detail::message({", workspace ", o.workspace_limit});
 }
 
-/// Throws executor_error if shapes contradict each other or options do not belong to the pass.
+/// Throws executor_error if the shapes contradict each other or if an option is not for the pass.
 inline void check(convolution const& c, convolution_options const& o) {
   auto const require = [&](bool holds, char const* what) {
     if (!holds) throw executor_error(detail::message({"convolution: ", what, "; found ", describe(c, o)}));

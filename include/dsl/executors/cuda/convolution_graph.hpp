@@ -10,9 +10,10 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// Whole buffers on the device, or output's slice of one, aligned to 16 bytes. The pass decides which are read and
-/// which is written: in backward_data input and output are gradients and input is written; in backward_weights output
-/// is a gradient, and kernel, its gradient, is written. bias, out_channels floats, is only for forward_inference.
+/// The tensors of a convolution on the device, aligned to 16 bytes: whole buffers, except that `output` may be a slice.
+/// The pass decides which of them are read and which one is written. In backward_data, `input` and `output` are
+/// gradients, and `input` is written. In backward_weights, `output` and `kernel` are gradients, and `kernel` is
+/// written. `bias` has out_channels floats, and is only for forward_inference.
 struct convolution_tensors {
   void* input = nullptr;
   void* kernel = nullptr;
@@ -38,7 +39,7 @@ class convolution_graph {
  public:
   convolution_graph(plan_target const& on, convolution const& c, convolution_options const& o)
       : api_(&on.calls()), window_(window_of(c, o)), graph_(*api_, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, "a graph") {
-    tensors_.reserve(6);  // operations point to them
+    tensors_.reserve(6);  // so that they are not moved: operations point to them
     cudnnDataType_t const type = storage_of(o.precision);
     backend_descriptor const& input = tensor(input_id, type, c.batch, c.in_channels, c.in_height, c.in_width);
     auto const output = [&](std::int64_t id, cudnnDataType_t t) -> backend_descriptor& {
@@ -81,7 +82,7 @@ class convolution_graph {
     status_ = graph_.try_finalize();
   }
 
-  /// Returns an error if cuDNN knows no such graph.
+  /// Returns the status with which cuDNN finalized the graph: an error if it does not support such a graph.
   cudnnStatus_t status() const { return status_; }
   backend_descriptor const& get() const { return graph_; }
 
@@ -112,8 +113,8 @@ class convolution_graph {
                                                        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
                                                        CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA};
 
-  // Returns a tensor. Dimensions are always in NCHW order; strides say that channels are innermost. `pitch`: distance
-  // between pixels, if it is not c.
+  // Returns a tensor. Dimensions are always in NCHW order; the strides express that channels are innermost. `pitch` is
+  // the distance between pixels; if it is 0, the distance is c.
   backend_descriptor& tensor(std::int64_t id, cudnnDataType_t type, std::int64_t n, std::int64_t c, std::int64_t h,
                              std::int64_t w, std::int64_t pitch = 0) {
     if (pitch == 0) pitch = c;

@@ -14,13 +14,13 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-// A slice that the plan allows is aligned as cuDNN's graphs require.
+// A slice in a plan is aligned as cuDNN's graphs require.
 static_assert(dsl::detail::library_bytes % tensor_alignment == 0);
 
 /// Records convolutions: through cuDNN if it has a plan, else through typenet's own kernels.
 class convolution_steps {
  public:
-  /// `bench` is memory that a convolution may use, also while it is timed.
+  /// `bench` is the memory that a convolution may use as workspace, also while its plans are timed.
   convolution_steps(recording& r, device_memory const& bench) : r_(r), bench_(bench) {}
 
   [[gnu::cold]] void forward(step const& x) {
@@ -72,8 +72,8 @@ class convolution_steps {
     r_.launch(kernels::convolution_backward_data(r_.type, r_.batch(), dx.shape, dy.shape, n.window, accumulate),
               dy.data, kernel, dx.data);
   }
-  /// Call it after the last step: stores which gradients are in the storage type, a byte for every 16 numbers of the
-  /// arena.
+  /// Stores which gradients are in the storage type, as one byte for every 16 numbers of the arena. Call it after the
+  /// last step.
   [[gnu::cold]] void finish() const {
     if (!r_.made.stage_map) return;
     std::vector<unsigned char> map(static_cast<std::size_t>(r_.made.stage_map->bytes()));
@@ -88,14 +88,14 @@ class convolution_steps {
   }
 
  private:
-  /// The factors of a forward pass; bias is null if there is none.
+  /// The parameters of a forward pass; bias is null if there is none.
   struct factors {
     void* kernel;
     void* bias;
     bool relu;
   };
-  /// Writes directly to the output's place, which may be a slice of a concat's buffer. Returns false if the library has
-  /// no plan for that.
+  /// Records a forward pass through the library, which writes directly to the output's place; this may be a slice of a
+  /// concat's buffer. Returns false if the library has no plan for that.
   [[gnu::cold]] bool through_library(convolution c, factors const& f, tensor_at const& in, tensor_at const& out) {
     bool const slice = out.at.channels != out.shape.channels;
     if (slice) c.output_pitch = out.at.channels;
@@ -110,7 +110,7 @@ class convolution_steps {
     return true;
   }
   /// Returns separate memory for a tensor that is then copied into its slice. The copy comes next on the same queue, so
-  /// all tensors of a queue share the memory.
+  /// all tensors of a queue can share this memory.
   [[gnu::cold]] tensor_at beside(tensor_at const& slice) {
     tensor_at packed = slice;
     packed.at = {slice.shape.channels, 0};
@@ -138,9 +138,9 @@ class convolution_steps {
     r_.enqueue([&h = r_.cudnn(), &b] { execute(h, b.plan, *b.pack); });
     return true;
   }
-  /// Fills tensors for timing plans: zeros and equal numbers take less power to multiply, and so perhaps less time.
-  /// Kernels in float are the parameters themselves and are not filled. Activations are zeroed after recording, and
-  /// 16-bit copies are made again before the next run.
+  /// Fills tensors with random numbers for timing plans, because multiplying zeros or equal numbers takes less power,
+  /// and so perhaps less time. Kernels in float are the parameters themselves and are not filled. Activations are
+  /// zeroed after recording, and 16-bit copies are made again before the next run.
   [[gnu::cold]] void fill_factors(convolution const& c, convolution_options const& o, convolution_tensors const& t) {
     auto const fill = [&](void* data, long long count) { set_factors(data, count * bytes_of(o.precision)); };
     if (o.pass != convolution_pass::backward_data) fill(t.input, c.input_count());
@@ -185,7 +185,7 @@ class convolution_steps {
     node const& norm = r_.parts.graph.nodes[x.batch_norm];
     folded_kernel& f = r_.made.folded.emplace(r_.parts.calls, c.kernel_count() * bytes_of(r_.type),
                                               4LL * c.out_channels, r_.parts.stream);
-    if (!r_.parts.deterministic) set_factors(f.kernel.data(), f.kernel.bytes());  // until the first run
+    if (!r_.parts.deterministic) set_factors(f.kernel.data(), f.kernel.bytes());  // for timing; then overwritten
     int const inner = static_cast<int>(c.kernel_count() / c.out_channels);
     int const k = r_.parts.library.add(kernels::fold_batch_norm(r_.type, c.out_channels, inner, norm.epsilon));
     r_.made.refreshes.push_back(
@@ -209,7 +209,7 @@ class convolution_steps {
 
   recording& r_;
   device_memory const& bench_;
-  std::vector<bool> staged_{};  // per parameter: whether its gradient is computed in the storage type
+  std::vector<bool> staged_{};  // for each parameter, whether its gradient is computed in the storage type
 };
 
 }  // namespace dsl::cu::TYPENET_MODE

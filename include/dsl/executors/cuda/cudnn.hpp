@@ -34,10 +34,11 @@ namespace dsl::cu::TYPENET_MODE {
       {"cudnn: ", call, " of ", what, " failed: ", a.cudnnGetErrorString.function(status), why[0] ? ": " : "", why}));
 }
 
-/// cuDNN's context, for one thread and one stream at a time.
+/// Owns cuDNN's context, for one thread and one stream at a time.
 class cudnn_handle {
  public:
-  /// Serialized, since NVIDIA advises against threads creating their first handles concurrently.
+  /// Creates the handle while no other thread creates one, since NVIDIA advises against threads creating their first
+  /// handles concurrently.
   explicit cudnn_handle(api const& a) : api_(&a) {
     static std::mutex one_at_a_time;
     std::lock_guard<std::mutex> const turn(one_at_a_time);
@@ -61,7 +62,7 @@ class cudnn_handle {
 
 namespace dsl::cu::backend::TYPENET_MODE {
 
-// cuDNN's name for the type of an attribute's elements.
+// Returns cuDNN's name for the type of an attribute's elements.
 constexpr cudnnBackendAttributeType_t attribute_type(std::int64_t const*) { return CUDNN_TYPE_INT64; }
 constexpr cudnnBackendAttributeType_t attribute_type(float const*) { return CUDNN_TYPE_FLOAT; }
 constexpr cudnnBackendAttributeType_t attribute_type(double const*) { return CUDNN_TYPE_DOUBLE; }
@@ -128,7 +129,7 @@ class backend_descriptor {
   }
 
   void finalize() { check(try_finalize(), api_->cudnnBackendFinalize.name); }
-  /// Finalizes a descriptor that cuDNN may refuse.
+  /// Finalizes a descriptor and returns the status, for descriptors that cuDNN may refuse.
   cudnnStatus_t try_finalize() { return api_->cudnnBackendFinalize.function(descriptor_); }
 
   template <class T>
@@ -146,8 +147,8 @@ class backend_descriptor {
           get(name, backend::attribute_type(none), static_cast<std::int64_t>(values.size()), values.data())));
     return values;
   }
-  /// Returns the descriptors of an attribute, each of the given type. cuDNN tells their number except for knobs, for
-  /// which `room` must be given.
+  /// Returns the descriptors of an attribute, each of the given type. cuDNN reports their number except for knobs, for
+  /// which `room` must be the maximum number.
   std::vector<backend_descriptor> get_all(cudnnBackendAttributeName_t name, cudnnBackendDescriptorType_t type,
                                           char const* what, std::int64_t room = 0) const {
     if (room == 0) room = get(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 0, nullptr);
@@ -173,7 +174,8 @@ class backend_descriptor {
     check(api_->cudnnBackendSetAttribute.function(descriptor_, name, type, count, values),
           api_->cudnnBackendSetAttribute.name);
   }
-  /// Returns the number of values.
+  /// Reads at most `room` values of an attribute. Returns the number of values; if `room` is 0, the number that the
+  /// attribute has.
   std::int64_t get(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, std::int64_t room,
                    void* values) const {
     std::int64_t count = 0;
@@ -187,8 +189,8 @@ class backend_descriptor {
   char const* what_ = "";
 };
 
-/// The device for which plans are built: that of a handle, or one that is only described. name() says which, with
-/// everything that makes a chosen or stored plan invalid elsewhere: "NVIDIA H200, compute capability 9.0, 132 SMs,
+/// The device for which plans are built: the device of a handle, or one that is only described. name() contains
+/// everything on which the choice and the validity of a plan depend: "NVIDIA H200, compute capability 9.0, 132 SMs,
 /// cuDNN 91900".
 class plan_target {
  public:
@@ -201,8 +203,8 @@ class plan_target {
     properties.name[sizeof properties.name - 1] = 0;
     set_name(properties.name, properties.major, properties.minor, properties.multiProcessorCount);
   }
-  /// Targets a device that need not exist. `json` holds its properties in cuDNN's format; `name` should be as specific
-  /// as above.
+  /// Targets a device that need not exist. `json` holds its properties in cuDNN's format; `name` should contain the
+  /// device, its compute capability and its number of multiprocessors, as above.
   plan_target(api const& a, std::string_view json, std::string name) : api_(&a), name_(std::move(name)) {
     name_ += detail::message({", cuDNN ", a.cudnnGetVersion.function()});
     properties_ = backend_descriptor(a, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, "a device's properties");

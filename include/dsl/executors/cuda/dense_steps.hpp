@@ -55,13 +55,13 @@ class dense_steps {
 
  private:
   int first_parameter(step const& x) const { return r_.parts.graph.nodes[x.node].first_parameter; }
-  /// Whether to use the library: tensor cores work on tiles of 64 or more, and for less a library's call costs more
-  /// than the work.
+  /// Whether to use the library: its tensor cores work on tiles of 64 or more, and for smaller products a call of the
+  /// library costs more than the work.
   static bool pays(tensor_at const& in, tensor_at const& out) {
     return in.shape.channels >= 64 && out.shape.channels >= 64;
   }
 
-  // Row-major here is column-major for the library.
+  // The library reads a row-major matrix as the transposed matrix in column-major order.
   matrix samples_of(tensor_at const& t) const {
     return {static_cast<std::byte*>(t.data) + t.at.offset * bytes_of(r_.type), r_.type, t.shape.channels, r_.batch(),
             t.at.channels};

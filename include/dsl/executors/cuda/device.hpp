@@ -9,7 +9,8 @@
 #include <string>
 #include <utility>
 
-// Resources of a device, each owned by an object. Destructors ignore errors: by then the first one has been thrown.
+// Resources of a device, each owned by an object. Destructors ignore errors, since the first error has already been
+// thrown by then.
 
 namespace dsl::cu::TYPENET_MODE {
 
@@ -43,7 +44,7 @@ struct device_facts {
           static_cast<long long>(p.totalGlobalMem)};
 }
 
-/// Zeroed device memory, aligned to 256 bytes.
+/// Owns device memory, aligned to 256 bytes and zeroed.
 class device_memory {
  public:
   device_memory(api const& a, long long bytes, cudaStream_t s) : api_(&a), bytes_(bytes) {
@@ -70,7 +71,7 @@ class device_memory {
   long long bytes_;
 };
 
-/// Host memory that a device accesses without the CPU's help.
+/// Owns pinned host memory, which a device can access without the CPU.
 class pinned_memory {
  public:
   pinned_memory(api const& a, long long bytes) : api_(&a), bytes_(bytes) {
@@ -91,7 +92,7 @@ class pinned_memory {
   long long bytes_;
 };
 
-/// A stream of work on the current device, independent of all others.
+/// Owns a stream of work on the current device, independent of all other streams.
 class stream {
  public:
   explicit stream(api const& a) : api_(&a) { a(a.cudaStreamCreateWithFlags, &handle_, cudaStreamNonBlocking); }
@@ -128,11 +129,11 @@ class event {
   event(event const&) = delete;
   event& operator=(event const&) = delete;
   ~event() { api_->ignore(api_->cudaEventDestroy.function(handle_)); }
-  /// Records all work given to s so far.
+  /// Records the point after all work that has been queued on s so far.
   void record(cudaStream_t s) const { (*api_)(api_->cudaEventRecord, handle_, s); }
   /// Makes later work on s wait for the point that was last recorded.
   void hold(cudaStream_t s) const { (*api_)(api_->cudaStreamWaitEvent, s, handle_, 0U); }
-  /// Makes later work on `second` wait for all work given to `first`.
+  /// Makes later work on `second` wait for all work that has been queued on `first`.
   void order(cudaStream_t first, cudaStream_t second) const {
     record(first);
     hold(second);

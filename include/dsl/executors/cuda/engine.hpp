@@ -25,9 +25,9 @@ struct engine_settings {
   device_collectives const* collectives = nullptr;  // for several towers; null: they communicate through the host
 };
 
-/// A network on one GPU: convolutions through cuDNN, everything else through typenet's own kernels. A plan is recorded
-/// as one graph, or as several if towers communicate through the host in between. Only one thread at a time may use an
-/// engine.
+/// Runs a network on one GPU: convolutions through cuDNN, everything else through typenet's own kernels. A plan is
+/// recorded as one graph, or as several graphs if towers communicate through the host in between. Only one thread at a
+/// time may use an engine.
 class engine final : public dsl::engine {
  public:
   [[gnu::cold]] engine(api const& a, graph_view const& g, engine_options const& o, engine_settings const& s)
@@ -95,13 +95,13 @@ class engine final : public dsl::engine {
           "cuda: the targets must be one class per sample; found values or a class per pixel; use a CPU executor");
     return programs_.on_all_or_none(m, [&](handshake& ready) {
       enter();
-      // only training depends on where a part begins
+      // only in training do results depend on where a part begins
       return programs_.find_or_make({.mode = m, .part = m == mode::training ? part : batch_part(part.size)}, ready);
     });
   }
 
-  /// Returns false for custom augmentation that does not describe itself, and for data that would fill more than half
-  /// of the device, together with the data already there.
+  /// Returns false for custom augmentation that does not describe itself, and for data that, together with the data
+  /// sets already on the device, would fill more than half of its memory.
   bool keeps(dataset const& data, augmentation const& augment) const override {
     augmentation_numbers numbers;
     if (!augment.describe(numbers) || !resident_data::takes(data)) return false;
@@ -112,9 +112,10 @@ class engine final : public dsl::engine {
     }
     return data.size <= 0x7fffffff && all <= device_.bytes / 2;
   }
-  /// A tower takes part.size of every part.whole images in the epoch's order, from number part.first on. Returns -1
-  /// also if memory does not suffice; with several towers that is an error, since other towers may have allocated
-  /// theirs.
+  /// Prepares training on a copy of the data set on the device. Of every part.whole images in the epoch's order, a
+  /// tower takes part.size images, beginning with number part.first. Returns -1 if the engine does not keep such data,
+  /// or if memory does not suffice. With several towers, too little memory is an error instead, since other towers may
+  /// have allocated theirs.
   [[gnu::cold]] int prepare_resident(dataset const& data, augmentation const& augment, batch_part part,
                                      bool shuffle) override {
     int const known = data_.size();
@@ -130,7 +131,7 @@ class engine final : public dsl::engine {
       return programs_.find_or_make({mode::training, part, kept, numbers, shuffle}, ready);
     };
     auto const drop = [&] {
-      if (data_.size() > known) data_.drop_last();  // no program uses it
+      if (data_.size() > known) data_.drop_last();  // no program uses it yet
     };
     try {
       return programs_.on_all_or_none(mode::training, make);
@@ -152,14 +153,14 @@ class engine final : public dsl::engine {
     p.state.position = static_cast<std::uint64_t>(step * p.part.whole + p.part.first);
   }
 
-  /// With several engines, each waits here for its device, since the metrics may later be read on another thread, whose
-  /// calls would go to another device.
+  /// Runs one step. If there are several engines, each waits here for its device, since the metrics may later be read
+  /// on another thread, whose current device may be another one.
   void run(int which, batch_view const& batch) override {
     program& p = programs_[which];
     bool const meets = link_ && p.plan.options.mode == mode::training;
     try {
       check(p, batch);
-      enter();  // until the last run has fetched its batch
+      enter();  // waits until the last run has fetched its batch
       set_batch(p, batch);
       refresh(p);
       for (segment const& s : p.segments) {
@@ -172,7 +173,7 @@ class engine final : public dsl::engine {
       if (meets) running_ = false, link_->communicator->wait(stream_.get(), "a step");
       if (group_) wait();
     } catch (...) {
-      if (meets) link_->communicator->abort();  // for this device; the group tells the others
+      if (meets) link_->communicator->abort();  // releases this device; the group informs the others
       throw;
     }
     if (p.plan.options.mode == mode::training) ++version_;
@@ -222,8 +223,8 @@ class engine final : public dsl::engine {
     arena_.require_training();
     arena_.write(k, in, arena_.slot(s, k));
   }
-  /// Reads a gradient of the last training step, summed over all towers, for tests. Gradients computed in the storage
-  /// type are rounded to it.
+  /// Copies a gradient of the last training step to the host, summed over all towers; for tests. Gradients computed in
+  /// the storage type are rounded to it.
   void read_gradient(int k, float* out) {
     enter();
     auto const first = static_cast<std::size_t>(arena_.offset_of(k));
@@ -258,7 +259,8 @@ class engine final : public dsl::engine {
     return std::string(names[static_cast<int>(settings_.precision)]) +
            (settings_.deterministic ? ", deterministic" : "");
   }
-  /// Called when the network is compiled, before a driver or memory is needed.
+  /// Returns g. Throws executor_error for networks and options that this executor does not support. It is called when
+  /// the network is compiled, before a driver or memory is needed.
   [[gnu::cold]] static graph_view const& on_one_device(graph_view const& g, engine_options const& o) {
     require_kernels(g);
     if (g.size.devices > 1 || o.micro_batches > 1)
@@ -277,7 +279,8 @@ class engine final : public dsl::engine {
     api_(api_.cudaSetDevice, device_.number);
     wait();
   }
-  /// Waits for this device alone: steps that communicate are waited for as they run.
+  /// Waits until this device is idle. Throws executor_error if an earlier step has failed. It need not wait for other
+  /// towers, since run() waits for steps that communicate.
   void wait() {
     if (link_ && !link_->communicator->usable())
       throw executor_error("cuda: an earlier step failed, on this device or another; create the engines again");
@@ -313,7 +316,7 @@ class engine final : public dsl::engine {
     api_(api_.cudaMemcpyAsync, to.data(), from, to.size(), cudaMemcpyDeviceToHost, stream_.get());
     api_(api_.cudaStreamSynchronize, stream_.get());
   }
-  /// Updates the data derived from the parameters, if these have changed.
+  /// Updates the data that are derived from the parameters, if the parameters have changed.
   void refresh(program& p) {
     if (arena_.copies_are_old()) library_.launch(narrow_, stream_.get(), arena_.parameters(), arena_.copies());
     arena_.note_copies(false);
@@ -322,7 +325,7 @@ class engine final : public dsl::engine {
     p.refreshed = version_;
   }
 
-  communicator* group_;  // null unless there are several towers
+  communicator* group_;  // null if there is only one tower
   handshake handshake_;  // the first member to be constructed, so that it reports whatever fails later
   api api_;              // a copy, see give_nothing_back
   device_facts device_;

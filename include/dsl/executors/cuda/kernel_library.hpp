@@ -14,7 +14,8 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// The kernels of one device: add specs, build() them as one program, launch. Equal specs share a kernel.
+/// The kernels of one device. Add specs, build() them as one program, and launch the kernels. Equal specs share a
+/// kernel.
 ///   int const k = library.add(kernels::softmax_forward(storage::bf16, 64, 10, {10}, {10}));
 ///   library.build("sm_90a");
 ///   library.launch(k, stream, x, y);
@@ -27,7 +28,7 @@ class kernel_library {
     for (cudaLibrary_t l : libraries_) api_->ignore(api_->cudaLibraryUnload.function(l));
   }
 
-  /// Returns the number for launching the kernel after the next build().
+  /// Adds a kernel. Returns the number with which it is launched after the next build().
   [[gnu::cold]] int add(kernel_spec spec) {
     auto const known = std::find(specs_.begin(), specs_.end(), spec);
     if (known != specs_.end()) return static_cast<int>(known - specs_.begin());
@@ -36,7 +37,8 @@ class kernel_library {
     return size() - 1;
   }
 
-  /// Compiles, or reads from the cache, the kernels added since the last call, and loads them on the current device.
+  /// Compiles the kernels added since the last call, or reads them from the cache, and loads them on the current
+  /// device.
   [[gnu::cold]] void build(std::string const& architecture) {
     std::size_t const first = kernels_.size();
     if (first == specs_.size()) return;
@@ -58,8 +60,8 @@ class kernel_library {
     compiled_ += program.from_cache ? 0 : 1;
   }
 
-  /// Enqueues kernel k. Arguments are those in the comment at its spec function: pointers to device memory, or structs
-  /// by value. Throws executor_error if their number is wrong.
+  /// Enqueues kernel k on a stream. The comment of the function that makes its spec lists the arguments: pointers to
+  /// device memory, or structs by value. Throws executor_error if their number is wrong.
   template <class... Arguments>
   void launch(int k, cudaStream_t stream, Arguments const&... arguments) const {
     void* pointers[] = {const_cast<void*>(static_cast<void const*>(&arguments))..., nullptr};
@@ -68,7 +70,7 @@ class kernel_library {
 
   kernel_spec const& spec(int k) const { return specs_[static_cast<std::size_t>(k)]; }
   int size() const { return static_cast<int>(specs_.size()); }
-  /// Returns the number of programs compiled and not found in the cache.
+  /// Returns the number of programs that were compiled because they were not in the cache.
   int compiled() const { return compiled_; }
   long long code_bytes() const { return code_bytes_; }
   /// Returns the scratch memory that suffices for every kernel. Kernels that share it must not run concurrently.
@@ -99,9 +101,9 @@ class kernel_library {
   api const* api_;
   std::string cache_;
   std::vector<kernel_spec> specs_;
-  std::vector<int> parameters_;  // per spec: number of arguments of a launch
+  std::vector<int> parameters_;  // for each spec, the number of arguments of a launch
   std::vector<cudaLibrary_t> libraries_;
-  std::vector<cudaKernel_t> kernels_;  // per built spec
+  std::vector<cudaKernel_t> kernels_;  // for each spec that has been built
   long long code_bytes_ = 0;
   int compiled_ = 0;
 };

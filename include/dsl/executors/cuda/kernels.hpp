@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// The executor's own kernels: each has a function that makes its spec from plain numbers.
+// The executor's own kernels. Each has a function that makes its spec from plain numbers.
 #include <dsl/executors/cuda/kernels/spec.hpp>
 #include <dsl/executors/cuda/kernels/input.hpp>
 #include <dsl/executors/cuda/kernels/convolution.hpp>

@@ -38,8 +38,8 @@ struct matrix {
   long long stride = 0;
 };
 
-/// d = a b, with each factor transposed if requested, plus d if it accumulates, plus a number for each row if there is
-/// a bias.
+/// The product d = a b. Each factor is transposed if requested. d is added to the product if it accumulates, and so is
+/// one number per row if there is a bias.
 struct matrix_product {
   matrix a{}, b{}, d{};
   bool transpose_a = false;
@@ -55,7 +55,8 @@ inline bool begins_aligned(void const* p) { return reinterpret_cast<std::uintptr
 /// The algorithm that the library's heuristics prefer for a product.
 class product_plan {
  public:
-  /// `workspace_limit` is in bytes. found() is false if the library has no algorithm. Throws executor_error.
+  /// Asks the library for an algorithm that needs at most `workspace_limit` bytes. found() is false if it has none.
+  /// Throws executor_error if a call fails.
   [[gnu::cold]] product_plan(product_handle const& h, matrix_product const& p, long long workspace_limit)
       : api_(&h.calls()), handle_(h.get()), product_(p), operation_{api_}, a_{api_}, b_{api_}, d_{api_} {
     api const& a = *api_;
@@ -122,7 +123,7 @@ class product_plan {
     wish(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, std::uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
     for (auto const name : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
                             CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
-      wish(name, std::uint32_t{16});  // the default assumes 256
+      wish(name, std::uint32_t{16});  // the library's default is 256
     int count = 0;
     cublasStatus_t const status = a.cublasLtMatmulAlgoGetHeuristic.function(
         handle_, operation_.handle, a_.handle, b_.handle, d_.handle, d_.handle, wishes.handle, 1, &chosen_, &count);

@@ -5,7 +5,7 @@
 #error "nccl: <dsl/executors/cuda/nccl.hpp> needs typenet::nccl or typenet::compiled_nccl; link it"
 #endif
 
-// Several GPUs that sum their gradients among themselves: link typenet::nccl.
+// Collectives for several GPUs that sum their gradients directly. Link typenet::nccl.
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/nccl_aside.hpp>
 #include <dsl/executors/cuda/nccl_api.hpp>

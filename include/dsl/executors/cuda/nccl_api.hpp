@@ -37,7 +37,7 @@ struct nccl_api {
   void operator()(entry<ncclResult_t(P...)> const& e, std::type_identity_t<P>... arguments) const {
     if (ncclResult_t const status = e.function(arguments...); status != ncclSuccess) fail(status, e.name);
   }
-  /// Returns "remote process exited or there was a network error (the library's last message)".
+  /// Returns why a call failed: "remote process exited or there was a network error (the library's last message)".
   [[gnu::cold]] std::string reason(ncclResult_t status) const {
     std::string text = ncclGetErrorString.function(status);
     char const* const last = ncclGetLastError.function(nullptr);
@@ -51,10 +51,12 @@ struct nccl_api {
   }
 };
 
-/// The id shared by the ranks of one communicator: made by one of them, sent to the others by a handshake, used once.
+/// The id shared by the ranks of one communicator. One rank makes it, a handshake sends it to the others, and it is
+/// used once.
 using nccl_id = handshake::note;
 
-/// Makes an id. Needs no GPU, but a network interface, even if only lo; throws executor_error.
+/// Makes an id. This needs no GPU, but it needs a network interface; the loopback interface suffices. Throws
+/// executor_error if NCCL fails.
 [[gnu::cold]] inline nccl_id make_nccl_id(nccl_api const& n) {
   ncclUniqueId id{};
   n(n.ncclGetUniqueId, &id);

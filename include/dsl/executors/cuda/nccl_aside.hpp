@@ -12,12 +12,12 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// Runs a call that may never return on its own thread: ncclCommAbort and ncclCommDestroy wait for any graph that still
-/// contains the communicator's collectives. If the caller stops waiting, the thread remains.
+/// Runs a call that may never return on a separate thread: ncclCommAbort and ncclCommDestroy wait for any graph that
+/// still contains the communicator's collectives. If the caller stops waiting, the thread remains.
 class call_aside {
  public:
   call_aside() = default;
-  /// Throws std::system_error if the process cannot start another thread.
+  /// Starts the call f. Throws std::system_error if the process cannot start another thread.
   template <class F>
   explicit call_aside(F f) : state_(std::make_shared<shared>()) {
     std::thread([s = state_, f = std::move(f)] {
@@ -43,7 +43,8 @@ class call_aside {
   std::shared_ptr<shared> state_;
 };
 
-/// Paces polling: the first milliseconds, enough for a step of training, without a pause, then once every millisecond.
+/// Pauses between the polls of a loop. In the first milliseconds, which suffice for a step of training, there are no
+/// pauses; after that, a pause takes a millisecond.
 class backoff {
  public:
   explicit backoff(std::chrono::milliseconds longest) : end_(std::chrono::steady_clock::now() + longest) {}

@@ -29,7 +29,7 @@ TYPENET_INLINE nccl_communicator::nccl_communicator(api const& a, nccl_api const
   char const* const call = n.ncclCommInitRankConfig.name;
   try {
     ncclResult_t const status = n.ncclCommInitRankConfig.function(place_.get(), ranks, raw, rank, &config);
-    comm_ = std::atomic_ref(*place_).load();  // the background may be writing it again
+    comm_ = std::atomic_ref(*place_).load();  // NCCL may be writing it again in the background
     if (!comm_) fail(call, n.reason(status == ncclSuccess ? ncclInternalError : status));
     settle(status, call, "all ranks to join", deadlines_.start);
   } catch (...) {
@@ -146,7 +146,7 @@ TYPENET_INLINE void nccl_communicator::end_with(entry<ncclResult_t(ncclComm_t)> 
       call(last);  // it selects the device itself
       delete place;
     });
-  } catch (...) {  // no thread to be had: rather a leak than a hang
+  } catch (...) {  // no thread could be started: a leak is better than a hang
   }
 }
 

@@ -31,7 +31,7 @@ inline std::string hexadecimal(std::uint64_t n) {
   return text;
 }
 
-/// FNV-1a; two with different initial values make a key of 128 bits.
+/// Returns the FNV-1a hash of a text. Two hashes with different initial values form a key of 128 bits.
 inline std::uint64_t hash_of(std::string_view text, std::uint64_t begin = 0xcbf29ce484222325u) {
   for (char const c : text) begin = (begin ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   return begin;
@@ -66,7 +66,8 @@ struct program {
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// Compiles for an architecture in NVRTC's notation: "sm_80", "sm_90a". Throws executor_error with the compiler's log.
+/// Compiles a program for an architecture in NVRTC's notation, "sm_80" or "sm_90a", and returns the code. Throws
+/// executor_error with the compiler's log.
 [[gnu::cold]] inline std::string compile(api const& a, std::string const& text, std::string const& architecture) {
   nvrtc::program const unit(a, text);
   std::vector<std::string> const options = nvrtc::compiler_options(architecture);
@@ -89,8 +90,8 @@ namespace dsl::cu::TYPENET_MODE {
   return code;
 }
 
-/// A compiled program on disk: a line that names its text, options and compiler, and its length; then the code. Any
-/// other content (truncated, another program's, another format) counts as missing.
+/// The file of a compiled program: a line that names its text, options and compiler, and its length; then the code. A
+/// file with any other content (truncated, another program's, another format) is treated as missing.
 class cubin_file {
  public:
   cubin_file(std::string folder, std::string const& text, std::string const& architecture, int major, int minor)
@@ -123,8 +124,8 @@ class cubin_file {
   std::string head_;
 };
 
-/// Returns a program from the cache, or compiles and stores it. An empty folder keeps nothing; a folder that cannot be
-/// written to is no error.
+/// Returns a program from the cache, or compiles and stores it. If `folder` is empty, nothing is stored. A folder that
+/// cannot be written to is not an error.
 [[gnu::cold]] inline cubin compile_cached(api const& a, std::string const& text, std::string const& architecture,
                                           std::string const& folder) {
   int major = 0;

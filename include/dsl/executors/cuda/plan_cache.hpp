@@ -21,8 +21,8 @@
 
 namespace dsl::cu::backend::TYPENET_MODE {
 
-// FNV-1a, for finding a file and detecting damage; it does not protect against an adversary, who could write plans
-// anyway.
+// Returns the FNV-1a hash of a text, for finding a file and detecting damage. It does not protect against an adversary,
+// who could write plans anyway.
 constexpr std::uint64_t checksum(std::string_view text) {
   std::uint64_t h = 0xcbf29ce484222325U;
   for (char const c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
@@ -39,7 +39,7 @@ inline constexpr char const* plan_magic = "typenet plan 1";
 
 inline std::string to_text(std::string const& key, stored_plan const& p) {
   std::ostringstream text;
-  text.imbue(std::locale::classic());  // the program's own locale may write 4 096
+  text.imbue(std::locale::classic());  // in the program's locale, 4096 may be written as 4 096
   text << plan_magic << '\n' << key << '\n';
   text << p.facts.engine << ' ' << p.facts.numerical_notes << ' ' << p.facts.behavior_notes << ' ' << p.facts.workspace
        << ' ' << p.facts.knobs.size();
@@ -70,7 +70,7 @@ inline std::optional<stored_plan> from_text(std::string const& text, std::string
   return p;
 }
 
-// Returns cuDNN's own description of a plan; empty if it has none for this engine.
+// Returns cuDNN's own description of a plan, or an empty text if cuDNN has no description for this engine.
 inline std::string to_json(convolution_plan const& p) {
   try {
     std::vector<char> const json = p.plan.get_all<char>(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION);
@@ -80,7 +80,8 @@ inline std::string to_json(convolution_plan const& p) {
   }
 }
 
-// Both conversions back return no plan if cuDNN refuses, for whatever reason; then one is searched for.
+// from_json() and from_engine() convert a stored plan back. They return nothing if cuDNN refuses the plan, for whatever
+// reason; the caller then searches for a plan.
 inline std::optional<convolution_plan> from_json(plan_target const& on, convolution_options const& o,
                                                  stored_plan const& stored) {
   if (stored.json.empty()) return std::nullopt;
@@ -127,7 +128,7 @@ inline std::optional<convolution_plan> from_engine(plan_target const& on, convol
   }
 }
 
-// The maximum number of plans that are compiled, one after the other, until one runs.
+// The maximum number of plans that are compiled, one after the other, until one of them runs.
 inline constexpr int most_compiled_in_turn = 4;
 
 }  // namespace dsl::cu::backend::TYPENET_MODE
@@ -139,10 +140,11 @@ namespace dsl::cu::TYPENET_MODE {
 /// again.
 class plan_cache {
  public:
-  /// An empty folder keeps nothing.
+  /// Uses the files in a folder. If `folder` is empty, no plan is stored.
   explicit plan_cache(std::string folder = cache_folder()) : folder_(std::move(folder)) {}
 
-  /// `way` is how the plan was chosen, such as "first". Plans chosen in other ways are separate entries.
+  /// Returns the stored plan of a convolution, or nothing. `way` is how the plan was chosen, such as "first"; plans
+  /// chosen in different ways are separate entries.
   std::optional<convolution_plan> find(plan_target const& on, convolution const& c, convolution_options const& o,
                                        char const* way) const {
     std::string const key = key_of(on, c, o, way);
@@ -157,7 +159,7 @@ class plan_cache {
     return p;
   }
 
-  /// Returns false if nothing could be written, which is no error.
+  /// Stores a plan. Returns false if it could not be written, which is not an error.
   bool store(plan_target const& on, convolution const& c, convolution_options const& o, char const* way,
              convolution_plan const& p) const {
     if (folder_.empty()) return false;
@@ -167,7 +169,7 @@ class plan_cache {
   }
 
   std::string const& folder() const { return folder_; }
-  /// Returns a file name, "plan-1234567890.txt".
+  /// Returns the name of the file for a key, such as "plan-1234567890.txt".
   static std::string file_of(std::string const& key) {
     return "plan-" + std::to_string(backend::checksum(key)) + ".txt";
   }
@@ -180,8 +182,8 @@ class plan_cache {
   std::string folder_;
 };
 
-/// The tensors with which plans are timed. `workspace` has the options' workspace_limit bytes; the content of the
-/// written tensor is lost.
+/// The tensors with which plans are timed. `workspace` has as many bytes as the option workspace_limit. Timing
+/// overwrites the tensor that the pass writes.
 struct plan_bench {
   cudnn_handle& handle;
   cudaStream_t stream;
@@ -190,11 +192,12 @@ struct plan_bench {
   timing_options timing{};
 };
 
-/// Returns the plan to use: from the cache, or the fastest on the bench. Without a bench, or if plans must be
-/// deterministic, it is the one that cuDNN ranks first, since two runs that time plans may choose plans that round
-/// differently. With a bench every plan has been run and recorded once before it is chosen; a stored one that cannot be
-/// is ignored and replaced, and one that ended the device or the program is left out from then on. Throws no_plan_error
-/// with the reason if there is none, and executor_error that names the plan if the device fails in it.
+/// Returns the plan to use: the one in the cache, or otherwise the fastest on the bench. Without a bench, or if plans
+/// must be deterministic, it is the plan that cuDNN ranks first, since two runs that time plans may choose plans that
+/// round differently. With a bench, every plan is run and recorded once before it is chosen. A stored plan for which
+/// this fails is ignored and replaced, and a plan that ended the device or the program is never tried again. Throws
+/// no_plan_error with the reason if there is no plan, and executor_error that names the plan if the device fails while
+/// running it.
 [[gnu::cold]] inline convolution_plan choose_plan(plan_target const& on, convolution const& c,
                                                   convolution_options const& o, plan_cache const& cache,
                                                   plan_bench const* bench = nullptr) {

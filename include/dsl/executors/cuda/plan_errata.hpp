@@ -10,8 +10,8 @@ namespace dsl::cu::backend::TYPENET_MODE {
 
 constexpr bool pads_unevenly(convolution const& c) { return c.pad_top != c.pad_bottom || c.pad_left != c.pad_right; }
 
-/// Returns whether the engine transforms its factors, as Winograd's algorithm does, although cuDNN does not note this.
-/// Such an engine's sums of integers are off by millionths.
+/// Returns whether an engine transforms its factors, as Winograd's algorithm does, although cuDNN reports no such note.
+/// With such an engine, sums of integers are wrong by millionths.
 constexpr bool transforms_silently(convolution_pass pass, plan_facts const& f) {
   return pass == convolution_pass::backward_weights && f.engine == 17;
 }

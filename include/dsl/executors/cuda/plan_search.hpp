@@ -19,26 +19,27 @@ struct no_plan_error : executor_error {
   using executor_error::executor_error;
 };
 
-/// Whether a plan that was built may be used; if empty, all may.
+/// Returns whether a plan that was built may be used. An empty function accepts all plans.
 using plan_trial = std::function<bool(convolution_plan const&)>;
 
 /// The plans found, in cuDNN's order, best first, and why the other candidates were rejected.
 struct plan_search {
   std::vector<convolution_plan> plans{};
   int candidates = 0;
-  int forbidden = 0;     // by `deterministic` or the precision
-  int too_large = 0;     // in workspace
-  int skipped = 0;       // beyond most_compiled
-  int refused = 0;       // by cuDNN or the device, for any reason
-  std::string reason{};  // for the last refusal
+  int forbidden = 0;     // candidates that `deterministic` or the precision forbids
+  int too_large = 0;     // candidates that need too much workspace
+  int skipped = 0;       // candidates not compiled because of most_compiled
+  int refused = 0;       // candidates refused by cuDNN or the device, for any reason
+  std::string reason{};  // of the last refusal
 
-  /// Returns "32 candidates: 2 of forbidden arithmetic, 30 with too much workspace, 0 not compiled, 0 refused".
+  /// Returns a description for messages: "32 candidates: 2 of forbidden arithmetic, 30 with too much workspace, 0 not
+  /// compiled, 0 refused".
   std::string summary() const {
     std::string text = detail::message({candidates, " candidates: ", forbidden, " of forbidden arithmetic, ", too_large,
                                         " with too much workspace, ", skipped, " not compiled, ", refused, " refused"});
     return refused > 0 ? text + " (the last: " + reason + ")" : text;
   }
-  /// Rejects a candidate, and clears the error that it left for the next call.
+  /// Counts a candidate as refused. Clears the error that it left, so that the next call does not report it.
   void refuse(api const& a, std::string why) {
     a.cudaGetLastError.function();
     ++refused;
@@ -79,7 +80,7 @@ class plan_finder {
   plan_finder(plan_target const& on, convolution const& c, convolution_options const& o, plan_trial runs = {})
       : on_(on), c_(c), o_(o), runs_(std::move(runs)) {}
 
-  /// Adds the plans of one list. A candidate that fails, in whatever way, does not affect the others.
+  /// Adds the plans of one list. A candidate that fails in any way does not affect the others.
   [[gnu::cold]] void search(std::shared_ptr<convolution_graph const> const& graph, cudnnBackendHeurMode_t mode) {
     api const& a = on_.calls();
     compiled_ = 0;
@@ -118,7 +119,7 @@ class plan_finder {
     }
     return std::nullopt;
   }
-  // Builds a candidate; if it is unwanted, counts why.
+  // Builds a candidate, and returns whether its plan may be used. If not, counts the reason.
   bool is_wanted(convolution_plan& p) {
     if ((p.facts.numerical_notes & forbidden_notes(o_)) != 0)
       ++found.forbidden;
@@ -147,9 +148,9 @@ class plan_finder {
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// Returns the plans of a convolution that the options allow and that pass the trial, possibly none. Takes some
-/// milliseconds, and 0.3 to 2 seconds more for each plan that cuDNN compiles. Throws executor_error for contradicting
-/// shapes and options, what the trial throws, and for a failed call that is not specific to a candidate.
+/// Returns the plans of a convolution that the options allow and that pass the trial; there may be none. This takes
+/// some milliseconds, and 0.3 to 2 seconds more for each plan that cuDNN compiles. Throws executor_error for
+/// contradicting shapes and options, what the trial throws, and for a failed call that is not specific to a candidate.
 [[gnu::cold]] inline plan_search find_plans(plan_target const& on, convolution const& c, convolution_options const& o,
                                             plan_trial const& runs = {}) {
   auto const graph = std::make_shared<backend::convolution_graph const>(on, c, o);

@@ -16,15 +16,15 @@
 namespace dsl::cu::TYPENET_MODE {
 
 struct timing_options {
-  int warm_ups = 2;    // kernels are loaded at their first run
+  int warm_ups = 2;    // runs before timing, since kernels are loaded at their first run
   int runs = 10;       // a sample is the mean of this number of runs
-  int rounds = 5;      // each plan has one sample per round, and its best one counts: a disturbance spoils one of five
-  double seconds = 2;  // afterwards no plan is begun and no round repeated
-  double longest = 2;  // multiple of the quickest warm-up: slower plans get no samples; with one warm-up, all do
+  int rounds = 5;      // each plan has one sample per round, and the best counts: a disturbance spoils only one
+  double seconds = 2;  // time limit: after it, no other plan and no other round is begun
+  double longest = 2;  // plans this many times slower than the quickest warm-up get no samples, if warm_ups > 1
 };
 
-/// Runs a plan for the first time by calling its second argument, and returns the result. If empty, the plan is run
-/// directly.
+/// Runs a plan for the first time by calling its second argument, and returns the result. If the function is empty, the
+/// plan is run directly.
 using first_run = std::function<bool(convolution_plan const&, std::function<bool()> const& run)>;
 
 }  // namespace dsl::cu::TYPENET_MODE
@@ -44,8 +44,8 @@ class timing_event {
   cudaEvent_t event_ = nullptr;
 };
 
-// Several runs of one plan as one launch. Otherwise, for plans of a few microseconds, the time in which the CPU
-// enqueues them would be measured. In a training step they run from a graph, too.
+// Records several runs of one plan as a graph, which is one launch. Otherwise, for plans of a few microseconds, the
+// time in which the CPU enqueues them would be measured. In a training step, plans are run from a graph, too.
 class repeated_runs {
  public:
   // Records the runs; runs() is false if the plan cannot be recorded. Throws executor_error for failures that are not
@@ -71,7 +71,7 @@ class repeated_runs {
   ~repeated_runs() { stop(); }
 
   bool runs() const { return graph_ != nullptr; }
-  // A graph that cannot be launched stops running.
+  // Launches the graph. If that fails, runs() returns false from now on.
   void launch(cudaStream_t s) {
     if (graph_ && api_->cudaGraphLaunch.function(graph_, s) != cudaSuccess) stop();
   }
@@ -87,7 +87,7 @@ class repeated_runs {
   cudaGraphExec_t graph_ = nullptr;
 };
 
-// A plan being timed.
+// A plan that is being timed.
 struct timed_plan {
   std::size_t index;
   convolution_plan const& plan;
@@ -99,14 +99,14 @@ struct timed_plan {
   timed_plan(api const& a, std::size_t i, convolution_plan const& p, backend_descriptor tensors)
       : index(i), plan(p), pack(std::move(tensors)), before(a), behind(a) {}
 
-  // Returns the milliseconds between the two events, after the second one.
+  // Returns the milliseconds between the events `before` and `behind`. Both must have occurred.
   double milliseconds(api const& a) const {
     float between = 0;
     a(a.cudaEventElapsedTime, &between, before.get(), behind.get());
     return static_cast<double>(between);
   }
-  // Returns false if the plan does not run. The stream is idle afterwards; if waiting for it fails, the device has
-  // failed, and executor_error is thrown.
+  // Runs the plan once, and stores the time in `warm`. Returns false if the plan does not run. The stream is idle
+  // afterwards. If waiting for it fails, the device has failed, and executor_error is thrown.
   bool warm_up(cudnn_handle const& h, cudaStream_t s) {
     api const& a = h.calls();
     a(a.cudaEventRecord, before.get(), s);
@@ -118,24 +118,25 @@ struct timed_plan {
   }
 };
 
-// A warm-up begins on an idle stream; below this duration much of it may be the CPU's enqueuing.
+// A warm-up begins on an idle stream. If it takes less time than this, a large part of it may be the time in which the
+// CPU enqueues the plan.
 inline constexpr double enqueuing_milliseconds = 0.05;
 
 }  // namespace dsl::cu::backend::TYPENET_MODE
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// Returns the microseconds that each plan takes with these tensors, which stay in the cache if they fit; infinity for
-/// plans that fail in any way, that are slow, and for which there was no time (never the first that runs). `workspace`
-/// must suffice for every plan. The content of the written tensor is lost. The stream must not be capturing. Throws
-/// executor_error if the device fails, or a call that is not specific to a plan.
+/// Returns the microseconds that each plan takes with these tensors, which stay in the cache if they fit. The result is
+/// infinity for plans that fail in any way, that are slow, or for which there was no time left; the first plan that
+/// runs is always timed. `workspace` must suffice for every plan. The content of the written tensor is lost. The stream
+/// must not be capturing. Throws executor_error if the device fails, or a call that is not specific to a plan.
 [[gnu::cold]] inline std::vector<double> time_plans(cudnn_handle& h, cudaStream_t s,
                                                     std::vector<convolution_plan> const& plans,
                                                     convolution_tensors const& t, void* workspace,
                                                     timing_options const& o = {}, first_run const& first = {}) {
   using clock = std::chrono::steady_clock;
   api const& a = h.calls();
-  std::optional<clock::time_point> begin;  // after the first run, which includes what cuDNN loads then
+  std::optional<clock::time_point> begin;  // set after the first run, in which cuDNN loads libraries
   auto const passed = [&](double share) {
     return begin && std::chrono::duration<double>(clock::now() - *begin).count() > share * o.seconds;
   };
@@ -157,7 +158,7 @@ namespace dsl::cu::TYPENET_MODE {
     if (c.warm > longest) break;
     c.graph.emplace(h, s, c.plan, c.pack, runs);
     a(a.cudaStreamSynchronize, s);
-    if (c.graph->runs() && o.warm_ups > 1)  // of the first plan, which is the quickest
+    if (c.graph->runs() && o.warm_ups > 1)  // the plans are sorted, so this is the quickest one
       longest = std::min(longest, o.longest * c.warm + backend::enqueuing_milliseconds);
   }
   auto const drop_failed = [&] {

@@ -35,7 +35,7 @@ class plan_trials {
       if (colon == std::string::npos) return;
       char* host = nullptr;
       long const process = std::strtol(line.c_str(), &host, 10);
-      // 0: known to be fatal. A process that still exists has not failed so far.
+      // 0: the plan is known to be fatal. If the process still exists, the plan has not failed so far.
       if (process == 0 || (*host == ' ' && line.substr(0, colon) == trying(process) && is_gone(process)))
         fatal_.push_back(line.substr(colon + 2));
     }
@@ -69,7 +69,7 @@ class plan_trials {
  private:
   static constexpr char const* magic = "typenet trials 1";
 
-  /// Returns "1234 name-of-this-machine".
+  /// Returns the text for a process that tries a plan: "1234 name-of-this-machine".
   static std::string trying(long process) {
     char name[256] = "";
     ::gethostname(name, sizeof name - 1);

@@ -14,10 +14,11 @@
 
 namespace dsl::dnn::TYPENET_MODE {
 
-/// The convolutions of a network, each pass a call of the library, and their packed kernels.
+/// Runs the convolutions of a network, with one or more calls of the library for each pass, and keeps their packed
+/// kernels.
 class convolutions {
  public:
-  /// `version` counts changes of the parameters.
+  /// Prepares for the network g. `version` points to a counter of changes to the parameters.
   convolutions(graph_view const& g, bool winograd, std::uint64_t const* version)
       : graph_(g), winograd_(winograd), version_(version) {}
 
@@ -54,7 +55,7 @@ class convolutions {
       void *at_x = begin_of(r.x), *at_y = begin_of(r.y);
       r.x.data += 1LL * r.x.batch * r.x.buffer_channels * r.x.shape.area();
       r.y.data += 1LL * r.y.batch * r.y.buffer_channels * r.y.shape.area();
-      if (data && s.accumulate && !r.turned) {  // made in separate memory and added from there
+      if (data && s.accumulate && !r.turned) {  // computed in separate memory, then added
         c.own = memory(r.lx);
         at_x = c.own->data();
         c.add = plain::read_only(s.to);
@@ -89,22 +90,22 @@ class convolutions {
   /// Returns the library's choices, a line per step: "3 forward: jit:avx512_core", or "3 forward in 2 pieces: ..." if
   /// the batch is split. It is for tests.
   std::string const& implementations() const { return implementations_; }
-  /// Whether one of them is the library's own plain loop, "ref:any".
+  /// Whether the library chose its own plain loop, "ref:any", for a step.
   bool has_plain_loops() const { return implementations_.find(": ref") != std::string::npos; }
 
  private:
   struct pass_call {
     host::bound_step<float> const* step = nullptr;
     packed_kernel* kernel = nullptr;
-    double epsilon = -1;                      // of the batch_norm folded into it
+    double epsilon = -1;                      // of the batch_norm that is folded into the convolution
     detail::chain<primitive_call> inwards{};  // copy operands into tensors without channel blocks
     detail::chain<primitive_call> pieces{};
     detail::chain<primitive_call> outwards{};  // copy the result back into channel blocks
     detail::chain<host::memory_block> copies{};
     primitive_call unpack{};                   // converts kernel gradients from the library's layout
-    detail::owner<host::memory_block> own{};   // for those, or for a gradient to be added
+    detail::owner<host::memory_block> own{};   // for these gradients, or for a gradient that is then added
     detail::owner<host::memory_block> part{};  // for a kernel's gradient of the second and later pieces
-    float* sum = nullptr;                      // where it is added
+    float* sum = nullptr;                      // where these pieces are added
     view<float const> add{};
   };
 
@@ -129,8 +130,8 @@ class convolutions {
     layout lx, ly, lb;
     float* bias = nullptr;
     int pieces = 1;
-    bool turned = false;  // a data gradient as a forward convolution with the turned kernel
-    bool copied = false;  // tensors in channel blocks are copied to ones without
+    bool turned = false;  // computes a data gradient as a forward convolution with the turned kernel
+    bool copied = false;  // copies tensors in channel blocks to tensors without
     description_handle found;
   };
 
@@ -180,16 +181,18 @@ class convolutions {
   [[gnu::cold]] static bool is_slow(description_handle const& found) {
     return std::string_view(implementation(found)).substr(0, 3) == "ref";
   }
-  /// Returns the place of a tensor's copy without channel blocks, made before each call; the tensor's own if it has no
-  /// blocks.
+  /// Returns the address of a tensor's copy without channel blocks, which is made before each call. If the tensor has
+  /// no blocks, returns the tensor's own address.
   [[gnu::cold]] void* copied_in(pass_call& c, view<float const> const& v, layout const& l, void* at) {
     return v.block == 1 ? at : copied(c, c.inwards, layout_of(v), at, l, nullptr);
   }
-  /// Returns the place of a call's result that is copied into a tensor's channel blocks afterwards.
+  /// Returns the address to which a call writes its result, which is then copied into the tensor's channel blocks. If
+  /// the tensor has no blocks, returns the tensor's own address.
   [[gnu::cold]] void* copied_out(pass_call& c, view<float const> const& v, layout const& l, void* at) {
     return v.block == 1 ? at : copied(c, c.outwards, l, nullptr, layout_of(v), at);
   }
-  /// Adds a copy to `calls`. One of the two places is null and becomes new memory, which is returned.
+  /// Adds a copy to `calls`. One of the two addresses is null; the function allocates memory in its place, and returns
+  /// the address of this memory.
   [[gnu::cold]] void* copied(pass_call& c, detail::chain<primitive_call>& calls, layout const& from, void* at_from,
                              layout const& to, void* at_to) {
     layout const& own = at_from ? to : from;
@@ -201,8 +204,9 @@ class convolutions {
     return made;
   }
 
-  /// Returns which algorithm to ask for. The library chooses Winograd by the batch, from 16 samples on. Gradients of
-  /// kernels take up to 30 % less time with Winograd from 16 tiles of 4x4 on.
+  /// Returns the algorithm to request. If the choice is left to the library, it uses Winograd for batches of 16 or more
+  /// samples. For gradients of kernels, Winograd takes up to 30 % less time as soon as there are 16 tiles of 4x4
+  /// outputs.
   dnnl_alg_kind_t algorithm(view<float const> const& y, bool weights) const {
     long long const tiles = 1LL * y.batch * ((y.shape.height + 3) / 4) * ((y.shape.width + 3) / 4);
     return !winograd_               ? dnnl_convolution_direct
@@ -210,9 +214,10 @@ class convolutions {
                                     : dnnl_convolution_auto;
   }
 
-  /// Returns into how many calls a batch is split. Two kinds of call read their input several times, and are up to 30 %
-  /// faster (at batch 64) on pieces that fit the cache: direct convolutions, which read it once for every few filters,
-  /// and Winograd's gradients of kernels, whose tiles take 36 numbers for 16 and are written before they are used.
+  /// Returns the number of calls into which a batch is split. Two kinds of call read their input several times, and are
+  /// up to 30 % faster (at batch 64) on pieces that fit the cache: direct convolutions, which read the input once for
+  /// every few filters, and Winograd's gradients of kernels, whose tiles turn 16 numbers into 36, which are written to
+  /// memory before they are used.
   [[gnu::cold]] int pieces_of(view<float const> const& x, window const& w, bool weights) const {
     constexpr long long most = 8LL << 20;
     bool const winograd = winograd_ && w.strides_by(1) && !w.is_dilated();
@@ -232,8 +237,8 @@ class convolutions {
     set(1, w.columns(), in.width, out.width);
   }
 
-  /// Returns a tensor's layout for the library, which sees whole buffers or, at batch 1, slices, which are contiguous,
-  /// too.
+  /// Returns a tensor's layout for the library. The tensor is a whole buffer or, at batch 1, a slice, which is then
+  /// contiguous, too.
   [[gnu::cold]] static layout layout_of(view<float const> const& v) {
     return {dims{{v.batch, v.shape.channels, v.shape.height, v.shape.width}}, v.block == 1   ? dnnl_abcd
                                                                               : v.block == 8 ? dnnl_aBcd8b
@@ -245,7 +250,8 @@ class convolutions {
   [[gnu::cold]] static void* begin_of(view<float const> const& v) {
     return const_cast<float*>(v.data + 1LL * v.channel * v.shape.area());
   }
-  /// Throws if the library's size of a tensor is not the plan's: otherwise the library might write beyond its end.
+  /// Throws if the size that the library expects for a tensor differs from the plan's, since the library might then
+  /// write beyond the tensor's end.
   [[gnu::cold]] static void require_room(view<float const> const& v, layout const& l) {
     int const whole_blocks = (v.shape.channels + v.block - 1) / v.block * v.block, left = v.buffer_channels - v.channel;
     bool const slice = v.batch == 1 && whole_blocks < left;

@@ -27,7 +27,7 @@ namespace dsl::dnn::TYPENET_MODE {
 }
 
 struct engine_settings {
-  int threads = 0;  // 0: as many as OpenMP provides; the devices of a network share them
+  int threads = 0;  // for all devices of a network together; 0: as many as OpenMP provides
   bool winograd = true;
 
   /// Returns the number of threads of each device, at least one.
@@ -86,8 +86,8 @@ class engine final : public plain::steps<float> {
                             ", blocks of ", block_, slow_.described()});
   }
   std::string arithmetic() const override { return "onednn"; }
-  /// Returns the library's choice for each convolution, a line each, device by device: "3 forward: jit:avx512_core", or
-  /// "3 forward in 2 pieces: ..." if the batch is split. It is for tests.
+  /// Returns the library's choice for each convolution, one line per step, for one device after the other: "3 forward:
+  /// jit:avx512_core", or "3 forward in 2 pieces: ..." if the batch is split. It is for tests.
   [[gnu::cold]] std::string implementations() const {
     std::string all;
     for (unit const& d : devices_) all += d.convolutions.implementations();
@@ -105,7 +105,7 @@ class engine final : public plain::steps<float> {
         {"onednn: it needs its ", threads_, " threads; found an OpenMP parallel region ",
          "around the call, which provides only one; call it outside of the region, or compile with .threads = 1"});
   }
-  /// Warns once of each operation without a fast kernel.
+  /// Warns of operations without a fast kernel, once for each operation.
   [[gnu::cold]] void look_for_plain_loops(program const& p) {
     bool found = p.part.size > 0 && slow_.add(graph_, p);
     for (unit const& d : devices_)
@@ -120,7 +120,8 @@ class engine final : public plain::steps<float> {
     unit(graph_view const& g, bool winograd, int block, std::uint64_t const* version)
         : convolutions(g, winograd, version), at(block) {}
   };
-  /// Returns an empty task if only the plain loops fit: for tensors without channel blocks and for rare operations.
+  /// Returns the task that runs a step through the library or a shared kernel. It is empty if only the plain loops can
+  /// run the step: for tensors without channel blocks and for rare operations.
   [[gnu::cold]] host::task select_kernel(program& p, bound_step const& b) override {
     action const what = b.step->what;
     bool const multiplies =
@@ -134,8 +135,8 @@ class engine final : public plain::steps<float> {
         [&] { return batch_norm_step(p, b); });
   }
 
-  /// Returns a task for a convolution. A fused relu is a separate pass, since the library's own makes a NaN 0 on some
-  /// processors.
+  /// Returns a task for a convolution. A fused relu runs as a separate pass, since on some processors the library's
+  /// fused relu turns a NaN into 0.
   [[gnu::cold]] host::task build_convolution(bound_step const& b, bool training) {
     unit& on = devices_[b.step->device];
     host::task convolve = on.convolutions.build(b, training);
@@ -181,11 +182,11 @@ class engine final : public plain::steps<float> {
 
   engine_settings settings_;
   int block_;
-  bool has_kernels_;  // whether there are shared kernels for such blocks
+  bool has_kernels_;  // whether there are shared kernels for blocks of this size
   int threads_ = 1;
   detail::chain<unit> devices_;
   host::plain_loops slow_;
-  int looked_at_ = 0;  // number of programs
+  int looked_at_ = 0;  // number of programs that look_for_plain_loops() has seen
 };
 
 }  // namespace dsl::dnn::TYPENET_MODE

@@ -21,7 +21,8 @@ enum class kernel_form {
 /// A kernel in one of the library's layouts, kept until the parameters change.
 class packed_kernel {
  public:
-  /// `numbers` are the numbers of the parameter, (out, in, height, width).
+  /// Prepares to pack a kernel; refresh() packs it. `numbers` are the values of the parameter, (out, in, height,
+  /// width).
   [[gnu::cold]] packed_kernel(device const& on, parameter const& p, float const* numbers, kernel_form form,
                               layout const& wanted)
       : of_(p), form_(form), layout_(wanted), data_(static_cast<long long>(wanted.bytes())) {
@@ -45,7 +46,8 @@ class packed_kernel {
   float* bias() const { return reinterpret_cast<float*>(bias_->data()); }
   long long bytes() const { return data_.bytes() + (staging_ ? staging_->bytes() : 0) + (bias_ ? bias_->bytes() : 0); }
 
-  /// Packs again if the parameters have changed. A folded kernel needs the batch_norm's parameters in `step`.
+  /// Packs the kernel again if the parameters have changed. A folded kernel needs the batch_norm's parameters in
+  /// `step`.
   [[gnu::cold]] void refresh(device const& on, std::uint64_t version, host::bound_step<float> const& step,
                              double epsilon) {
     if (version_ == version) return;
@@ -64,8 +66,7 @@ class packed_kernel {
         for (int a = area - 1; a >= 0; --a) *to++ = from[(1LL * o * of_.dims[1] + i) * area + a];
   }
 
-  /// Multiplies the kernel, and computes the bias, for the batch_norm with running statistics that follows the
-  /// convolution.
+  /// Folds the batch_norm that follows the convolution into the kernel and the bias, with the running statistics.
   [[gnu::cold]] void fold(host::bound_step<float> const& s, float epsilon) const {
     float const* from = s.parameter(role::kernel);
     float const* const mean = s.parameter(role::moving_mean);

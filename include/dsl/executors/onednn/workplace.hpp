@@ -8,7 +8,7 @@
 
 namespace dsl::dnn::TYPENET_MODE {
 
-/// The workplace of the shared kernels (host/memory_tasks.hpp) on one device. They run on oneDNN's threads, with
+/// The place in which the shared kernels (host/memory_tasks.hpp) run on one device. They run on oneDNN's threads, with
 /// vectors as wide as a channel block.
 class workplace {
  public:

@@ -16,7 +16,8 @@ struct channel_moments {
   double squares = 0;
 };
 
-/// Computes the moments in double and in two passes, so that they are exact to a float's last digit for any mean.
+/// Computes the moments in double and in two passes, so that they are accurate to the last digit of a float, however
+/// large the mean is.
 template <class T>
 [[gnu::cold]] channel_moments moments_of(view<T const> const& x, int c) {
   auto const for_each = [&](auto f) {
@@ -32,8 +33,8 @@ template <class T>
   return m;
 }
 
-/// Computes y = gamma (x - mean) inverse + beta for channel c, of which `inverse` is 1 / sqrt(variance + epsilon). It
-/// is not inlined, so that every caller gets the same bits.
+/// Computes y = gamma (x - mean) inverse + beta for channel c, where `inverse` is 1 / sqrt(variance + epsilon). The
+/// function is not inlined, so that every caller gets the same bits.
 template <class T>
 [[gnu::cold, gnu::noinline]] void normalize(view<T const> const& x, int c, T mean, T inverse, T gamma, T beta,
                                             view<T> const& y, bool relu) {
@@ -47,9 +48,10 @@ template <class T>
   }
 }
 
-/// Normalises with the batch's moments over (B, H, W) and the biased variance; `statistics` receives the C means and
-/// then the C values of 1 / sqrt(variance + epsilon). Running moments are updated as in Keras: moving = momentum *
-/// moving + (1 - momentum) * batch. If `statistics` is null, as in inference, the running moments are used.
+/// Normalises x with the mean and the biased variance of the batch, which are taken over (B, H, W) for each channel.
+/// `statistics` receives the C means and then the C values of 1 / sqrt(variance + epsilon). Updates the running moments
+/// as Keras does: moving = momentum * moving + (1 - momentum) * batch. If `statistics` is null, as in inference, uses
+/// the running moments instead.
 template <class T>
 [[gnu::cold]] void batch_norm_forward(view<T const> const& x, batch_norm_parameters<T> const& p, T* statistics,
                                       view<T> const& y, double epsilon, double momentum, bool unbiased, bool relu) {
@@ -82,7 +84,8 @@ template <class T>
     normalize(x, c, statistics[c], statistics[x.shape.channels + c], p.gamma[c], p.beta[c], y, relu);
 }
 
-/// The gradient of a batch_norm's output, before a fused relu if beta is given: the relu's mask is recomputed from x.
+/// The operands of a batch_norm's backward pass. If beta is given, a relu is fused: dy is then the gradient with
+/// respect to the relu's output, and the relu's mask is computed again from x.
 template <class T>
 struct batch_norm_gradient {
   view<T const> const& x;
@@ -93,7 +96,7 @@ struct batch_norm_gradient {
 
   T mean(int c) const { return statistics[c]; }
   T inverse(int c) const { return statistics[x.shape.channels + c]; }
-  /// Calls f(normalised x, gradient, n, i) for every value of channel c.
+  /// Calls f(normalised x, gradient, n, i) for every value of channel c. The gradient is the one before the relu.
   template <class F>
   void for_each(int c, F f) const {
     for (int n = 0; n < x.batch; ++n) {
@@ -107,7 +110,7 @@ struct batch_norm_gradient {
   }
 };
 
-/// Computes dgamma and dbeta, sums over (B, H, W): of the gradient times the normalised x, and of the gradient.
+/// Computes dgamma, the sum over (B, H, W) of the gradient times the normalised x, and dbeta, the sum of the gradient.
 template <class T>
 [[gnu::cold]] void batch_norm_sums(batch_norm_gradient<T> const& d, T* dgamma, T* dbeta) {
   for (int c = 0; c < d.x.shape.channels; ++c) {
@@ -122,7 +125,8 @@ template <class T>
   }
 }
 
-/// Computes dx from those sums over `count` values per channel. It may be x itself.
+/// Computes dx from the sums that batch_norm_sums() computes, taken over `count` values per channel. dx may be x
+/// itself.
 template <class T>
 [[gnu::cold]] void batch_norm_backward_data(batch_norm_gradient<T> const& d, T const* products, T const* sums, T count,
                                             view<T> const& dx, bool accumulate) {

@@ -30,7 +30,8 @@
 
 namespace dsl::plain::TYPENET_MODE {
 
-/// Returns the loops of an operation; none for input and concat, which no step computes, and for custom operations.
+/// Returns the loops of an operation. They are all null for input and concat, which no step computes, and for custom
+/// operations.
 template <class T>
 constexpr loops<T> loops_of(op kind) {
   switch (kind) {

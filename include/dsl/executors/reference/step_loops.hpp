@@ -10,13 +10,14 @@ namespace dsl::plain::TYPENET_MODE {
 /// Arguments that the loops of a few operations need besides a step's operands.
 struct step_context {
   dropout_draw draw{};
-  double momentum = 0;       // of the running moments of a batch_norm
+  double momentum = 0;       // the share of a batch_norm's running moments that a step keeps
   bool unbiased = false;     // whether running variances are unbiased
-  double fused_epsilon = 0;  // of the batch_norm fused into a conv2d
+  double fused_epsilon = 0;  // epsilon of the batch_norm fused into a conv2d
 };
 
-/// An operation in plain loops: those for its row's gradient steps; the others are null. Operands are bound in the
-/// order in which the row says that they are read: x is the first activation, x2 the second.
+/// The plain loops of an operation. Besides `forward`, it has those loops that the gradient steps in its row need; the
+/// others are null. Operands are bound in the order in which the row says that they are read: x is the first
+/// activation, x2 the second.
 template <class T>
 struct loops {
   using loop = void (*)(host::bound_step<T> const&, step_context const&);

@@ -21,8 +21,9 @@
 
 namespace dsl::plain::TYPENET_MODE {
 
-/// Plain loops on one thread for every step. Executors in host memory inherit them for operations without a kernel. All
-/// loops also work on channel blocks; only those of conv2d, batch_norm and pool2d are slow there.
+/// Runs every step in plain loops on one thread. Executors in host memory derive from this class and use its loops for
+/// operations without a kernel. All loops also work on channel blocks; only those of conv2d, batch_norm and pool2d are
+/// slow there.
 template <class T>
 class steps : public host::engine<T> {
  public:
@@ -177,7 +178,8 @@ class steps : public host::engine<T> {
             static_cast<std::uint32_t>(p.part.first + p.plan.samples_of(*b.step).first)};
   }
 
-  /// A step's activations are those that the operation reads according to its facts, the input first.
+  /// Runs the backward step of a custom operation. The step's activations are those that the operation reads according
+  /// to its facts, the input first.
   [[gnu::cold]] static void call_backward(custom_op const& op, bound_step const& b) {
     using operations::values;
     bool const reads_input = contains(op.facts.reads[0], values::first_input);
@@ -195,7 +197,7 @@ class steps : public host::engine<T> {
       (forward ? op.forward_double : op.backward_double)(c);
   }
 
-  std::vector<double> sample_;  // memory of a custom loss
+  std::vector<double> sample_;  // memory for one sample's values in a custom loss
 };
 
 }  // namespace dsl::plain::TYPENET_MODE
