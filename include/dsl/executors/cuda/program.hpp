@@ -24,7 +24,7 @@ struct bound_convolution {
   std::optional<backend_descriptor> pack{};
 };
 
-/// A matrix product, ready to run.
+/// A matrix product that is ready to run.
 struct bound_product {
   product_plan plan;
   int queue;
@@ -32,7 +32,7 @@ struct bound_product {
       : plan(h, p, workspace_limit), queue(q) {}
 };
 
-/// Memory used by the kernels of one queue, one after the other.
+/// The memory that the kernels of one queue use, one after the other.
 struct work_memory {
   std::optional<device_memory> workspace{};  // for convolutions and products
   std::optional<device_memory> scratch{};    // for typenet's kernels
@@ -45,7 +45,7 @@ struct work_memory {
   }
 };
 
-/// A convolution's kernel and bias with a batch_norm folded in.
+/// The kernel and bias of a convolution into which a batch_norm has been folded.
 struct folded_kernel {
   device_memory kernel;
   device_memory bias;
@@ -53,12 +53,12 @@ struct folded_kernel {
       : kernel(a, kernel_bytes, s), bias(a, bias_bytes, s) {}
 };
 
-/// The part of a run up to where towers communicate through the host, recorded as one graph. Without such communication
-/// a program is one segment.
+/// A part of a run, recorded as one graph. A segment ends where towers communicate through the host; without such
+/// communication a program is one segment.
 struct segment {
-  std::vector<host::task> launches{};  // in order
-  std::optional<replay> graph{};       // of the launches
-  host::task meeting{};                // what the host does when the device is done; empty for the last
+  std::vector<host::task> launches{};  // in the order in which they are recorded
+  std::optional<replay> graph{};       // the graph of the launches
+  host::task meeting{};                // runs on the host when the device has finished; empty for the last segment
 };
 
 /// The host memory in which towers exchange numbers.
@@ -72,39 +72,39 @@ struct host_exchange {
         received(sent.size() * static_cast<std::size_t>(ranks)) {}
 };
 
-/// A plan with its memory on a device and everything that a run enqueues. What changes from run to run is in pinned
-/// memory, from which the graphs copy.
+/// A plan with its memory on a device and everything that a run enqueues. The data that change from run to run are in
+/// pinned memory, from which the graphs copy them.
 struct program {
   dsl::plan plan{};
   batch_part part{1};
-  resident_data* data = nullptr;  // the source of batches; null: the host
+  resident_data* data = nullptr;  // the data set from which batches are gathered; null: the host provides them
   augmentation_numbers augment{};
   bool shuffle = true;
-  step_state state{};  // for the next run
+  step_state state{};  // of the next run
   device_memory const* activations = nullptr;
-  std::vector<host::task> refreshes{};  // after parameters have changed: kernels with a batch_norm folded in
-  std::uint64_t refreshed = 0;          // the version of the parameters in them
+  std::vector<host::task> refreshes{};  // run after parameters have changed: they fold batch_norms into kernels
+  std::uint64_t refreshed = 0;          // the version of the parameters in these kernels
 
   detail::chain<bound_convolution> convolutions{};
   detail::chain<bound_product> products{};
   detail::chain<folded_kernel> folded{};
-  detail::chain<device_memory> packed[2]{};  // per queue: outputs that are then copied into their slices
-  detail::chain<device_memory> numbers{};    // that towers exchange
-  detail::chain<host_exchange> exchanges{};  // through the host
-  detail::chain<pinned_memory> sums{};       // likewise
-  detail::chain<event> events{};             // between the two queues
+  detail::chain<device_memory> packed[2]{};  // for each queue, outputs that are then copied into their slices
+  detail::chain<device_memory> numbers{};    // numbers that towers exchange
+  detail::chain<host_exchange> exchanges{};  // for gathering numbers through the host
+  detail::chain<pinned_memory> sums{};       // for summing numbers through the host
+  detail::chain<event> events{};             // for waiting between the two queues
   work_memory work[2]{};
-  std::optional<device_memory> pictures{};   // in the host's layout
-  std::optional<device_memory> stage_map{};  // which gradients are staged
+  std::optional<device_memory> pictures{};   // images in the host's layout
+  std::optional<device_memory> stage_map{};  // which gradients are computed in the storage type
   std::optional<pinned_memory> images{};
   std::optional<pinned_memory> labels{};
   std::optional<pinned_memory> metrics{};
-  bool has_labels = false;  // a run without labels uses the last ones
+  bool has_labels = false;  // whether labels have been set; a run without labels uses the last ones
   detail::chain<segment> segments{};
 
-  /// Whether it only takes part in sums and updates.
+  /// Whether this program has no samples and only takes part in sums and updates.
   bool idle() const { return part.size == 0; }
-  /// Returns the bytes besides the plan's arenas.
+  /// Returns the bytes of device memory that the program uses in addition to the plan's arenas.
   long long extra_bytes() const {
     long long all = 0;
     for (work_memory const& w : work) all += w.bytes();
@@ -117,7 +117,7 @@ struct program {
   }
 };
 
-/// A tensor's buffer on the device, and its position there.
+/// A tensor's buffer on the device, and the tensor's position in it.
 struct tensor_at {
   void* data = nullptr;
   slice at{};
@@ -126,12 +126,13 @@ struct tensor_at {
   explicit operator bool() const { return data != nullptr; }
 };
 
-/// The operands of a program in memory.
+/// Finds the operands of a program's steps in device memory.
 class bound_operands {
  public:
   bound_operands(graph_view const& g, program const& p) : graph_(g), program_(p) {}
 
-  /// Return the i-th operand of a step that holds `what` and is read, or the one that is written.
+  /// Return an operand of a step that holds `what`: the one that is read, after skipping `skip` such operands, or the
+  /// one that is written.
   tensor_at read(step const& s, content what, int skip = 0) const { return find(s, what, skip, true); }
   tensor_at written(step const& s, content what) const { return find(s, what, 0, false); }
   bool accumulates(step const& s) const {
@@ -139,8 +140,8 @@ class bound_operands {
       if (at(s, i).what == content::gradient && at(s, i).how == access::accumulate) return true;
     return false;
   }
-  /// Returns the parameter with a role that a step reads; of two (a bias skipped before a batch_norm) the last one; or
-  /// -1.
+  /// Returns the number of the parameter with this role that a step reads, or -1 if there is none. If there are two (a
+  /// bias that is skipped before a batch_norm), returns the last one.
   int parameter(step const& s, role r, content what = content::parameter) const {
     int found = -1;
     for (int i = 0; i < s.operands; ++i)
@@ -148,7 +149,7 @@ class bound_operands {
     return found;
   }
   void* buffer(int b) const { return b < 0 ? nullptr : program_.activations->data() + program_.plan.buffers[b].offset; }
-  /// Returns the buffer of statistics or argmax.
+  /// Returns the address of a step's statistics or argmax, or null if the step has none.
   void* buffer(step const& s, content what) const {
     for (int i = 0; i < s.operands; ++i)
       if (at(s, i).what == what) return buffer(at(s, i).buffer);
@@ -157,7 +158,7 @@ class bound_operands {
   tensor_at place(int tensor, placement where) const {
     dsl::buffer const& b = program_.plan.buffers[where.buffer];
     shape const& s = graph_.shape_of(tensor);
-    // flatten: 2x3x3 is 18 channels of one pixel
+    // A flattened tensor has one pixel: 2x3x3 becomes 18 channels.
     int const channels = static_cast<int>(b.shape.channels * b.shape.area() / s.area());
     return {buffer(where.buffer), {channels, where.channel}, s, program_.plan.options.batch * s.area()};
   }

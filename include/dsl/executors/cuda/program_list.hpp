@@ -15,21 +15,22 @@ namespace dsl::cu::TYPENET_MODE {
 struct program_purpose {
   dsl::mode mode;
   batch_part part;
-  resident_data* data = nullptr;   // a data set from which it fetches its batches; null: they are passed to run()
+  resident_data* data = nullptr;   // the data set from which batches are gathered; null: they are passed to run()
   augmentation_numbers augment{};  // only with data
   bool shuffle = true;             // only with data
 };
 
-/// An engine's programs, and the memory of their activations. Programs never run concurrently, so a new program uses an
-/// existing block if that is large enough, and otherwise gets a new one. The engine's device must be current and idle.
+/// The programs of an engine, and the memory of their activations. Programs never run concurrently, so a new program
+/// uses an existing block of memory if that is large enough, and otherwise gets a new block. The engine's device must
+/// be current and idle.
 class program_list {
  public:
   program_list(engine_parts const& e, std::string const& architecture, long long workspace_limit)
       : e_(e), architecture_(architecture), workspace_limit_(workspace_limit) {}
 
-  /// Calls make(ready), which returns a program's number, or -1; `ready` synchronises the ranks before they record. In
-  /// training with other towers, either all of them get a program or none does: otherwise their recorded collectives
-  /// would never match again.
+  /// Calls make(ready), which returns a program's number, or -1, and returns this number. `ready` synchronises the
+  /// ranks before they record. In training with other towers, either all towers get a program or none does, since
+  /// otherwise their recorded collectives would never match again.
   template <class F>
   [[gnu::cold]] int on_all_or_none(mode m, F make) {
     communicator* const others = m == mode::training ? e_.group : nullptr;

@@ -11,8 +11,9 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// Arithmetic and storage. bf16: 16-bit tensors and tensor cores. tf32: float tensors, factors rounded to 10 bits of
-/// mantissa. fp32_strict: float throughout. Sums, statistics, parameters, gradients and losses are always float.
+/// The arithmetic and the storage of tensors. bf16 uses 16-bit tensors and tensor cores. tf32 uses float tensors, and
+/// tensor cores round factors to 10 bits of mantissa. fp32_strict uses float throughout. Sums, statistics, parameters,
+/// gradients and losses are always float.
 enum class precision : unsigned char { bf16, tf32, fp32_strict };
 
 constexpr storage storage_of(precision p) { return p == precision::bf16 ? storage::bf16 : storage::f32; }
@@ -35,14 +36,14 @@ struct engine_parts {
   cudnn_handle& cudnn;                      // on the engine's stream
   cudnn_handle* second_cudnn;               // on the second queue
   cudaStream_t second;                      // for steps that may run concurrently; null: there is one queue
-  std::optional<product_handle>& products;  // made by the first one that needs it
+  std::optional<product_handle>& products;  // made for the first product that needs it
   plan_target const& target;
   plan_cache const& plans;
   step_state* state;             // on the device
-  step_state const* host_state;  // from where it is copied
-  communicator* group;           // null unless there are several towers
-  tower_link* link = nullptr;    // by which their devices communicate without the host
-  float const* keep = nullptr;   // per running moment: the share that a step keeps
+  step_state const* host_state;  // the host's copy, which each run copies to the device
+  communicator* group;           // null if there is only one tower
+  tower_link* link = nullptr;    // for communication between devices without the host; or null
+  float const* keep = nullptr;   // for each running moment, the share that a step keeps
 };
 
 /// A point on one queue, in one segment of a program, for which the other queue can wait.
@@ -72,7 +73,8 @@ class recording {
   int queue() const { return queue_; }
   cudnn_handle& cudnn() const { return queue_ == 0 ? parts.cudnn : *parts.second_cudnn; }
 
-  /// Switches to queue `which`, after `what`, an event of the other queue; null: after nothing new.
+  /// Switches to queue `which`. Work recorded from now on runs after `what`, an event of the other queue, if that is
+  /// not null.
   void turn_to(int which, awaited const* what) {
     queue_ = which;
     if (what && what->part == current_) {  // the host has waited for earlier segments
@@ -83,26 +85,26 @@ class recording {
       joined_ = false;
     }
   }
-  /// Returns a point after all that has been recorded on the current queue, for the other one to wait for.
+  /// Returns a point after all work that has been recorded on the current queue, for which the other queue can wait.
   awaited here() {
     event& e = made.events.emplace(parts.calls);
     enqueue([&e, s = stream()] { e.record(s); });
     return {&e, current_};
   }
-  /// Continues on the engine's own stream, after all work on both queues.
+  /// Switches to the engine's own stream. Work recorded from now on runs after all work on both queues.
   void join() {
     queue_ = 0;
     if (!joined_) order(parts.second, parts.stream);
     joined_ = true;
   }
 
-  /// Adds a kernel's launch; arguments are stored by value.
+  /// Records the launch of a kernel. Arguments are stored by value.
   template <class... A>
   void launch(kernel_spec spec, A... arguments) {
     launch_on(stream(), std::move(spec), arguments...);
   }
-  /// Adds a launch on a stream. Kernels whose blocks communicate share memory for it, so they stay on the current
-  /// queue.
+  /// Records the launch of a kernel on a stream. Kernels whose blocks communicate use memory of the current queue for
+  /// this, so they must be launched on that queue's stream.
   template <class... A>
   void launch_on(cudaStream_t s, kernel_spec spec, A... arguments) {
     bool const meets = spec.counters > 0;
@@ -128,19 +130,19 @@ class recording {
     });
   }
 
-  /// Ends a segment: the host calls `meeting` when the device has finished, and the work recorded later is another
-  /// graph.
+  /// Ends a segment. The host calls `meeting` when the device has finished the segment; work recorded later belongs to
+  /// another graph.
   void cut(host::task meeting) {
     join();
     current_->meeting = std::move(meeting);
     current_ = &made.segments.emplace();
   }
 
-  /// Returns `count` floats, all 0, on the device, which the program owns.
+  /// Allocates `count` floats on the device, all 0, which the program owns, and returns their address.
   float* numbers(long long count) {
     return reinterpret_cast<float*>(made.numbers.emplace(parts.calls, 4 * count, parts.stream).data());
   }
-  /// Writes a number now, once.
+  /// Writes a number to device memory immediately; this is not recorded.
   void write(float* to, float value) const {
     parts.calls(parts.calls.cudaMemcpyAsync, to, &value, sizeof value, cudaMemcpyHostToDevice, parts.stream);
     parts.calls(parts.calls.cudaStreamSynchronize, parts.stream);

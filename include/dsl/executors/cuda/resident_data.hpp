@@ -12,8 +12,8 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// A data set in device memory: images as bytes, labels, the mean, and an epoch's order. CIFAR-10's 50,000 training
-/// images take 147 MiB.
+/// A data set in device memory: images as bytes, labels, the mean image, and the order of an epoch. CIFAR-10's 50,000
+/// training images take 147 MiB.
 class resident_data {
  public:
   [[gnu::cold]] resident_data(api const& a, cudaStream_t s, dataset const& data)
@@ -34,7 +34,7 @@ class resident_data {
     std::vector<std::int32_t> labels(static_cast<std::size_t>(data.size));
     for (std::int64_t i = 0; i < data.size; ++i) labels[static_cast<std::size_t>(i)] = data.label(i);
     copy(labels_.data(), labels.data(), 4 * data.size);
-    long long const at_once = 4096;  // images need not be contiguous
+    long long const at_once = 4096;  // copied in pieces, since images need not be contiguous on the host
     std::vector<std::uint8_t> some(static_cast<std::size_t>(at_once * picture_));
     for (std::int64_t first = 0; first < data.size; first += at_once) {
       std::int64_t const count = data.size - first < at_once ? data.size - first : at_once;
@@ -44,12 +44,12 @@ class resident_data {
     }
   }
 
-  /// Whether it holds this data set. Copies of a data set share its storage.
+  /// Whether this object holds the data set d. Copies of a data set share its storage.
   bool is(dataset const& d) const {
     return d.storage == data_.storage && d.begin == data_.begin && d.size == data_.size && d.mean == data_.mean;
   }
-  /// Whether the kernels can gather this data: bytes, with a class each. The loader provides all other data, batch by
-  /// batch.
+  /// Whether the kernels can gather this data: images must be bytes, with one class each. The loader provides all other
+  /// data, batch by batch.
   static bool takes(dataset const& d) { return d.has_bytes() && d.has_classes() && !d.deviation; }
   static long long bytes_for(dataset const& d) { return d.size * (d.sample.size() + 8) + 4 * d.sample.size(); }
   long long bytes() const {

@@ -11,7 +11,8 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// The share of each running moment that a step keeps, as floats on the device, laid out like the moments.
+/// Holds the share of each running moment that a step keeps, as floats on the device, in the layout of the running
+/// moments.
 class running_momenta {
  public:
   [[gnu::cold]] running_momenta(api const& a, arena const& all, graph_view const& g, engine_options const& o,

@@ -35,7 +35,8 @@ class step_recorder {
 
   [[gnu::cold]] void record() {
     r_.copy(e_.state, e_.host_state, sizeof(step_state), cudaMemcpyHostToDevice);
-    if (p_.idle()) r_.clear(e_.arena.gradients(), 4 * e_.arena.count());  // it contributes nothing to the sums
+    if (p_.idle())
+      r_.clear(e_.arena.gradients(), 4 * e_.arena.count());  // a tower without samples adds nothing to the sums
     for (int s = 0, count = 0; s < steps().size(); s += count) {
       count = together(s);
       if (p_.idle() && !meets_others(steps()[s])) continue;
@@ -59,8 +60,8 @@ class step_recorder {
   }
   [[noreturn]] static void unknown() { recording::unknown(); }
 
-  /// Returns the memory for a tower's own moments, with which batch_norms leave the running ones to the update; or
-  /// null.
+  /// Returns the memory in which batch_norms store this tower's moments, so that the update changes the running
+  /// moments; null if batch_norms change them.
   float* place_for_moments() {
     bool const own = e_.options.moments != tower_moments::synchronized;
     if (!training() || !meetings_.any() || !own || e_.arena.statistics_count() == 0) return nullptr;
@@ -105,7 +106,7 @@ class step_recorder {
         if (meetings_.any()) towers_.before_update();
         return measure(x);
       case action::update:
-        if (meetings_.any() && x.operands == 0) towers_.before_update();  // otherwise done before they were measured
+        if (meetings_.any() && x.operands == 0) towers_.before_update();  // otherwise action::measure has done so
         return update(x);
       case action::add_gradients: break;  // only with micro-batches, which the engine refuses
     }
@@ -175,8 +176,8 @@ class step_recorder {
       launch(kernels::sum(type_, out.pixels, out.shape.channels, slices, out.at, first > 0), in, out.data);
     }
   }
-  /// Copies between the tensor of a concat or add and one of its inputs; the wider one starts at the input's channels
-  /// already.
+  /// Copies between the tensor of a concat or add and one of its inputs. The view of the wider tensor already begins at
+  /// the input's channels.
   void copy(step const& x, content what) {
     tensor_at const from = at_.read(x, what), to = at_.written(x, what);
     int const channels = std::min(from.shape.channels, to.shape.channels);
@@ -227,7 +228,7 @@ class step_recorder {
   }
 
   bool staged() const { return p_.stage_map && !meetings_.any(); }  // towers sum in float
-  /// Sets the buffer's first number to the factor by which the update scales gradients.
+  /// Computes the factor by which the update scales gradients, as the first number of the step's buffer.
   void measure(step const& x) {
     cu::arena const& a = e_.arena;
     launch(kernels::measure(type_, e_.options.update, a.count(), staged()), a.gradients(),

@@ -7,9 +7,10 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// Returns a GPU's memory layout: channels last, in the storage type, with state in float. cuDNN compiles convolutions
-/// of 16-bit numbers for a slice of a concat's buffer as well as for a whole one. Of those for floats only the simplest
-/// write slices; all others make a packed output in their workspace and copy it, which typenet can do itself.
+/// Returns a GPU's memory layout: channels last, in the storage type, with state in float. If tensors have 16 bits,
+/// cuDNN can compile any convolution so that it writes a slice of a concat's buffer. If tensors are floats, only the
+/// simplest of cuDNN's convolutions write slices; all others write a packed output to their workspace and copy it,
+/// which typenet can do itself.
 constexpr target target_for(storage t) {
   return {.channel_block = channels_last,
           .alignment = 256,

@@ -9,12 +9,12 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// The objects with which a device communicates with others without the host. Sums that run during the backward pass
-/// are on comm_stream; they have few blocks, for which other devices wait, so they have priority over that pass. The
-/// communicator is destroyed before the stream on which it has queued work.
+/// The objects with which a device communicates with other devices without the host. Sums that run during the backward
+/// pass are on comm_stream. They have priority over that pass, since they have few blocks, for which other devices
+/// wait. The communicator is destroyed before the stream on which it has queued work.
 struct tower_link {
   stream comm_stream;
-  event fence;  // between the two streams, in both directions
+  event fence;  // for waiting between the two streams, in both directions
   std::unique_ptr<device_communicator> communicator;
 
   [[gnu::cold]] tower_link(api const& a, device_collectives const& how, handshake& all)

@@ -9,9 +9,9 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// Records the communication with other towers as steps of a program. If devices can sum among themselves, it is part
-/// of the graph; otherwise the graph is split, and the host does it in between. All towers record the same
-/// communication in the same order.
+/// Records the communication with other towers as steps of a program. If devices communicate directly, the
+/// communication is part of the graph. Otherwise the graph is split, and the host communicates between its parts. All
+/// towers record the same communication in the same order.
 class tower_meetings {
  public:
   explicit tower_meetings(recording& r) : r_(r) {}
@@ -19,21 +19,22 @@ class tower_meetings {
   bool any() const { return r_.parts.group != nullptr; }
   int towers() const { return r_.parts.group->ranks(); }
 
-  /// Returns a stream for work that is not needed before join(); it begins after all that was recorded so far.
+  /// Returns a stream for work that must be finished only at join(). The work begins after all work recorded so far.
   cudaStream_t fork() {
     if (!r_.parts.link) return r_.parts.stream;
     forked_ = true;
     r_.enqueue([&e = r_.parts] { e.link->fence.order(e.stream, e.link->comm_stream.get()); });
     return r_.parts.link->comm_stream.get();
   }
-  /// Makes later steps wait for all work begun with fork().
+  /// Makes later steps wait for all work on the stream from fork().
   void join() {
     meet();
     if (!forked_) return;
     forked_ = false;
     r_.enqueue([&e = r_.parts] { e.link->fence.order(e.link->comm_stream.get(), e.stream); });
   }
-  /// Makes later steps wait for the work begun on the engine's own stream.
+  /// Makes later steps wait for the communication that has been recorded on the engine's own stream. If it is done by
+  /// the host, the graph is split here.
   void meet() {
     if (meetings_.empty()) return;
     r_.cut([all = std::move(meetings_)] {
@@ -53,7 +54,7 @@ class tower_meetings {
     meetings_.push_back([group = r_.parts.group, host, count] { group->all_reduce(host, count); });
     back_.push_back({data, host, 4 * count});
   }
-  /// Sets all[0 ... towers * count), on the device, to tower 0's numbers, tower 1's, and so on.
+  /// Sets all[0 ... towers * count), on the device, to the `count` numbers of tower 0, of tower 1, and so on.
   void gather(float const* data, long long count, float* all, cudaStream_t s) {
     if (r_.parts.link)
       return r_.enqueue(

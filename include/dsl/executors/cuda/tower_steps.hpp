@@ -8,11 +8,12 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// Records the communication of a step if several towers train one network.
+/// Records the communication of steps if several towers train one network.
 class tower_steps {
  public:
-  /// `moments` is the memory where this tower's batch_norms store their moments, `arena.statistics_count()` numbers and
-  /// one more; or null.
+  /// `moments` is the memory where this tower's batch_norms store their moments: `arena.statistics_count()` numbers,
+  /// and one more for the number of towers that they are summed over. It is null if batch_norms update the running
+  /// moments themselves.
   tower_steps(recording& r, tower_meetings& towers, float* moments) : r_(r), towers_(towers), moments_(moments) {}
 
   /// Begins to sum the gradients of a bucket, once they are complete.
@@ -21,7 +22,7 @@ class tower_steps {
     buffer const& last = r_.made.plan.buffer_of(r_.made.plan.operands[s.first_operand + s.operands - 1]);
     long long const begin = first.offset / 4, count = (last.offset + last.bytes - first.offset) / 4;
     cudaStream_t const aside = towers_.fork();
-    if (moments_ && !exchanged_) exchange_moments(aside);  // known since the forward pass
+    if (moments_ && !exchanged_) exchange_moments(aside);  // all moments have been computed in the forward pass
     if (r_.made.stage_map) widen(begin, count, aside);
     towers_.sum(r_.parts.arena.gradients() + begin, count, aside);
   }
@@ -54,7 +55,7 @@ class tower_steps {
   recording& r_;
   tower_meetings& towers_;
   float* moments_;
-  float* exchanged_ = nullptr;  // all towers' moments, or their sum
+  float* exchanged_ = nullptr;  // the moments of all towers, or their sum
 };
 
 }  // namespace dsl::cu::TYPENET_MODE

@@ -33,8 +33,8 @@ inline tiling tiles_of(int channels, int lanes, int threads, int most) {
 }
 
 /// Splits the batch into chunks of pixels, the same for all tilings of a launch. A reduction needs few chunks, since
-/// one block joins their results, but at least one for every multiprocessor. Without a reduction, `chunks` is 0 and any
-/// number will do.
+/// one block joins their results, but at least one chunk for every multiprocessor. For kernels that reduce nothing,
+/// `chunks` is 0, and the number of chunks does not matter.
 inline void cut(std::span<tiling> all, int pixels, int chunks, kernel_spec& s) {
   int rows = 1;
   int tiles = 0;
@@ -42,7 +42,7 @@ inline void cut(std::span<tiling> all, int pixels, int chunks, kernel_spec& s) {
     rows = std::max(rows, t.rows);
     tiles += t.tiles;
   }
-  long long size = 4LL * rows;  // fewer would not pay for reading what is the same for all pixels
+  long long size = 4LL * rows;  // each thread reads its constants once, which pays only for several pixels
   if (chunks > 0) size = std::max(size, ceil_div(pixels, std::max(1, chunks / tiles)));
   for (tiling& t : all) t.chunk_pixels = static_cast<int>(std::min<long long>(size, pixels));
   s.blocks_x = static_cast<unsigned>(ceil_div(pixels, all[0].chunk_pixels));
@@ -59,7 +59,8 @@ inline constexpr int reduce_channels = 64;
 inline constexpr int pointwise_channels = 256;
 inline constexpr int reduce_blocks = 128;  // about one per multiprocessor on today's large devices
 
-/// Makes a spec a reduction over all pixels: its geometry, and the memory through which its blocks communicate.
+/// Makes a spec a reduction over all pixels: sets its blocks and threads, and the memory through which its blocks
+/// communicate.
 inline void reduce(std::span<tiling> all, int pixels, int lanes, kernel_spec& s) {
   cut(all, pixels, reduce_blocks, s);
   s.threads = reduce_threads;
@@ -83,13 +84,13 @@ inline kernel_spec channel_sums(storage t, long long pixels, int channels, slice
   return s;
 }
 
-/// One of up to four batch_norms that share a launch: they have the same batch and image size, and are in one group of
-/// plan steps.
+/// One of up to four batch_norms that share a launch. They have the same batch and image size, and are in one group of
+/// steps in the plan.
 struct batch_norm_layer {
   int channels = 0;
   slice x{};
-  slice y{};   // also for its gradient
-  slice dx{};  // backward only
+  slice y{};   // the place of y or of its gradient
+  slice dx{};  // only for the backward pass
   bool relu = false;
   bool accumulate = false;  // backward: dx += instead of dx =
   double epsilon = 0;
@@ -97,8 +98,9 @@ struct batch_norm_layer {
 };
 inline constexpr int batch_norm_group = 4;
 
-/// Pointers to the whole buffers, slices or not. statistics: 2 * channels floats, means and 1 / sqrt(variance +
-/// epsilon). bias: that of a convolution whose addition was skipped, or null.
+/// The memory of a batch_norm in the forward pass. Pointers are to whole buffers, of which tensors may be slices.
+/// `statistics` has 2 * channels floats: means, then 1 / sqrt(variance + epsilon). `bias` is the bias of a convolution
+/// that did not add it, or null.
 struct batch_norm_forward {
   void const* x = nullptr;
   void* y = nullptr;
@@ -113,8 +115,8 @@ struct batch_norm_forwards {
   batch_norm_forward layer[batch_norm_group];
 };
 
-/// dx may be x, or null if it is not needed. sums: null, or where dgamma and dbeta are also stored, one after the
-/// other.
+/// The memory of a batch_norm in the backward pass. dx may be x, or null if it is not needed. If `sums` is not null,
+/// dgamma and dbeta are also stored there, one after the other.
 struct batch_norm_gradient {
   void const* x = nullptr;
   void const* dy = nullptr;
@@ -180,38 +182,40 @@ inline kernel_spec batch_norm_spec(batch_norm_call const& call, storage t, long 
 
 namespace dsl::cu::kernels::TYPENET_MODE {
 
-/// The first of two launches in training: moments of the batch into `statistics`, and Keras's update of the running
-/// ones (unbiased: PyTorch's n / (n - 1)). Reads x, bias; writes statistics, moving_mean, moving_variance.
+/// Computes the moments of the batch, the first of two launches in training. Reads x and bias; writes `statistics`, and
+/// updates moving_mean and moving_variance as Keras does or, if `unbiased`, with n / (n - 1) as PyTorch does.
 ///   launch(batch_norm_forwards, float* scratch, unsigned* counters)
 inline kernel_spec batch_norm_statistics(storage t, long long pixels, std::span<batch_norm_layer const> layers,
                                          bool unbiased) {
   return detail::batch_norm_spec({.function = "batch_norm_statistics", .reduces = true, .unbiased = unbiased}, t,
                                  pixels, layers);
 }
-/// The first launch for a part of a batch: `statistics` receives each channel's mean and sum of squared deviations, for
-/// join_moments() (towers.hpp), and running moments are not updated.
+/// Computes the moments of a part of a batch, instead of batch_norm_statistics(). `statistics` receives each channel's
+/// mean and sum of squared deviations, for join_moments() (towers.hpp). Running moments are not updated.
 inline kernel_spec batch_norm_part(storage t, long long pixels, std::span<batch_norm_layer const> layers) {
   return detail::batch_norm_spec({.function = "batch_norm_statistics", .reduces = true, .part = true}, t, pixels,
                                  layers);
 }
-/// The second launch: y = gamma * (x - mean) * inverse + beta, then relu.
+/// Normalises, the second launch in training: y = gamma * (x - mean) * inverse + beta, then relu.
 ///   launch(batch_norm_forwards)
 inline kernel_spec batch_norm_apply(storage t, long long pixels, std::span<batch_norm_layer const> layers) {
   return detail::batch_norm_spec({.function = "batch_norm_apply"}, t, pixels, layers);
 }
-/// Like the second launch with running moments, for evaluation and inference, unless a convolution includes it.
+/// Normalises with the running moments, for evaluation and inference, if no convolution has the batch_norm folded into
+/// it.
 ///   launch(batch_norm_forwards)
 inline kernel_spec batch_norm_inference(storage t, long long pixels, std::span<batch_norm_layer const> layers) {
   return detail::batch_norm_spec({.function = "batch_norm_apply", .running = true}, t, pixels, layers);
 }
-/// The first of two launches in the backward pass: dgamma and dbeta.
+/// Computes dgamma and dbeta, the first of two launches in the backward pass.
 ///   launch(batch_norm_gradients_of, float* scratch, unsigned* counters)
 inline kernel_spec batch_norm_gradients(storage t, long long pixels, std::span<batch_norm_layer const> layers) {
   return detail::batch_norm_spec({.function = "batch_norm_gradients", .reduces = true, .backward = true}, t, pixels,
                                  layers);
 }
-/// The second one, if some dx is needed. Reads dgamma and dbeta, which are sums over `values` values of each channel:
-/// the pixels, or more if these are a part of a batch.
+/// Computes dx, the second launch of the backward pass, if any layer needs its dx. Reads dgamma and dbeta, which are
+/// sums over `values` values of each channel; 0 stands for the number of pixels. If the launch has only a part of a
+/// batch, there are more values than pixels.
 ///   launch(batch_norm_gradients_of)
 inline kernel_spec batch_norm_backward(storage t, long long pixels, std::span<batch_norm_layer const> layers,
                                        long long values = 0) {

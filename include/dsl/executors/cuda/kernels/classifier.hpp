@@ -31,7 +31,7 @@ inline kernel_spec per_sample(std::string_view function, storage t, int batch, i
 
 namespace dsl::cu::kernels::TYPENET_MODE {
 
-/// x (batch, features), y (batch, units), kernel (units, features), all flat.
+/// Computes y = x kernel^T + bias. x is (batch, features), y (batch, units), kernel (units, features), all flat.
 ///   launch(T const* x, T const* kernel, float const* bias, T* y)
 inline kernel_spec dense_forward(storage t, int batch, int features, int units, slice x, slice y) {
   kernel_spec s{.function = "dense_forward", .storage = t};
@@ -43,11 +43,13 @@ inline kernel_spec dense_forward(storage t, int batch, int features, int units, 
     throw executor_error(dsl::detail::message({"cuda: dense_forward has at most 1048560 units; found ", units}));
   return s;
 }
+/// Computes the gradients of a dense layer's kernel and bias, which are floats.
 ///   launch(T const* x, T const* dy, float* dkernel, float* dbias)
 inline kernel_spec dense_backward_weights(storage t, int batch, int features, int units, slice x, slice dy) {
   return detail::pointwise("dense_backward_weights", t, (features + 1LL) * units, batch, features, units, 1, x, dy,
                            false);
 }
+/// Computes dx = dy kernel, or dx += dy kernel.
 ///   launch(T const* dy, T const* kernel, T* dx)
 inline kernel_spec dense_backward_data(storage t, int batch, int features, int units, slice dx, slice dy,
                                        bool accumulate) {
@@ -56,12 +58,14 @@ inline kernel_spec dense_backward_data(storage t, int batch, int features, int u
                            dx, dy, accumulate);
 }
 
+/// Computes the softmax of each sample. x and y are (batch, channels).
 ///   launch(T const* x, T* y)
 inline kernel_spec softmax_forward(storage t, int batch, int channels, slice x, slice y) {
   return detail::per_sample(
       "softmax_forward", t, batch, channels,
       detail::constants_of(channels, detail::threads_for(channels), x, y, slice{}, slice{}, false));
 }
+/// Computes the gradient of a softmax with respect to its input.
 ///   launch(T const* y, T const* dy, T* dx)
 inline kernel_spec softmax_backward(storage t, int batch, int channels, slice y, slice dy, slice dx, bool accumulate) {
   return detail::per_sample(
@@ -92,16 +96,17 @@ inline kernel_spec loss_spec(std::string_view function, storage t, loss kind, bo
 
 namespace dsl::cu::kernels::TYPENET_MODE {
 
-/// Does what host::compute_loss does: metrics are two doubles, the sum of the losses and the number of correct
-/// predictions. The gradient is that of the mean over `whole` samples, including these. from_logits: y is a softmax's
-/// output, and the gradient is with respect to its input. gradient may be null if it is not needed.
+/// Computes the loss as host::compute_loss does. metrics are two doubles, the sum of the losses and the number of
+/// correct predictions. The gradient is that of the mean over `whole` samples, including these. With from_logits, y is
+/// a softmax's output, and the gradient is with respect to the softmax's input. gradient may be null if it is not
+/// needed.
 ///   launch(T const* y, int const* labels, double* metrics, T* gradient, double* scratch, unsigned* counters)
 inline kernel_spec loss(storage t, dsl::loss kind, bool from_logits, int batch, int whole, shape const& s, slice y,
                         slice gradient, bool wants_gradient, double smoothing = 0) {
   return detail::loss_spec("loss", t, kind, from_logits, batch, whole, s, {}, y, gradient, wants_gradient, smoothing);
 }
-/// The network's last softmax and the loss after it in one launch; x are the logits. The gradient is with respect to x
-/// for categorical_crossentropy, and to y for mean_squared_error.
+/// Computes the network's last softmax and the loss after it in one launch; x are the logits. The gradient is with
+/// respect to x for categorical_crossentropy, and with respect to y for mean_squared_error.
 ///   launch(T const* x, T* y, int const* labels, double* metrics, T* gradient, double* scratch, unsigned* counters)
 inline kernel_spec softmax_loss(storage t, dsl::loss kind, int batch, int whole, int outputs, slice x, slice y,
                                 slice gradient, bool wants_gradient, double smoothing = 0) {

@@ -22,13 +22,14 @@ inline kernel_spec convolution_spec(std::string_view function, storage t, long l
 
 namespace dsl::cu::kernels::TYPENET_MODE {
 
-/// bias may be null.
+/// Computes y = x * kernel + bias, then relu if requested. bias may be null.
 ///   launch(T const* x, T const* kernel, float const* bias, T* y)
 inline kernel_spec convolution_forward(storage t, int batch, shape const& in, shape const& out, window const& w,
                                        bool relu) {
   return detail::convolution_spec("convolution_forward", t, batch * out.size(), batch, in, out, w,
                                   detail::lanes_of(t, in.channels, {}), relu, false);
 }
+/// Computes the gradient of a convolution with respect to its input.
 ///   launch(T const* dy, T const* kernel, T* dx)
 inline kernel_spec convolution_backward_data(storage t, int batch, shape const& in, shape const& out, window const& w,
                                              bool accumulate) {
@@ -36,7 +37,8 @@ inline kernel_spec convolution_backward_data(storage t, int batch, shape const& 
   return detail::convolution_spec("convolution_backward_data", t, batch * in.size() / lanes, batch, in, out, w, lanes,
                                   false, accumulate);
 }
-/// The gradient is float, whatever the storage. The bias's gradient is channel_sums of dy.
+/// Computes the gradient of a convolution's kernel, which is float, whatever the storage. The bias's gradient is
+/// computed by channel_sums() from dy.
 ///   launch(T const* x, T const* dy, float* dkernel)
 inline kernel_spec convolution_backward_weights(storage t, int batch, shape const& in, shape const& out,
                                                 window const& w) {

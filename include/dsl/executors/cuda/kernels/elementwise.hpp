@@ -16,7 +16,8 @@ struct sum_inputs {
   void const* x[8] = {};
 };
 
-/// y = the sum of 1 to 8 inputs, or y += that: for add, and for every copy between slices. y may be one of the inputs.
+/// Computes y, or y +=, the sum of 1 to 8 inputs, for add and for every copy between slices. y may be one of the
+/// inputs.
 ///   launch(sum_inputs, T* y)
 inline kernel_spec sum(storage t, long long pixels, int channels, std::span<slice const> x, slice y, bool accumulate) {
   if (x.empty() || x.size() > 8)
@@ -35,7 +36,7 @@ inline kernel_spec copy(storage t, long long pixels, int channels, slice x, slic
   return sum(t, pixels, channels, {&x, 1}, y, accumulate);
 }
 
-/// Flatten (area > 1 on one side) and its gradient: the order is always (channel, row, column).
+/// Copies the values of a flatten, or of its gradient, in the order (channel, row, column).
 ///   launch(T const* x, T* y)
 inline kernel_spec reshape(storage t, int batch, shape const& from, shape const& to, slice x, slice y,
                            bool accumulate) {
@@ -48,7 +49,7 @@ static_assert(static_cast<int>(function::relu) == 0 && static_cast<int>(function
               static_cast<int>(function::elu) == 2 && static_cast<int>(function::sigmoid) == 3 &&
               static_cast<int>(function::tanh) == 4 && static_cast<int>(function::silu) == 5);
 
-/// y may be x.
+/// Computes y = f(x). y may be x.
 ///   launch(T const* x, T* y)
 inline kernel_spec activation_forward(storage t, long long pixels, int channels, function f, double alpha, slice x,
                                       slice y) {
@@ -58,7 +59,8 @@ inline kernel_spec activation_forward(storage t, long long pixels, int channels,
                            static_cast<float>(alpha), x, y);
 }
 
-/// `from` is the output, or the input for silu. dx may be dy.
+/// Computes dx = f' dy, with f' computed from `from`: the activation's input for silu, and its output for the others.
+/// dx may be dy.
 ///   launch(T const* from, T const* dy, T* dx)
 inline kernel_spec activation_backward(storage t, long long pixels, int channels, function f, double alpha, slice from,
                                        slice dy, slice dx, bool accumulate) {
@@ -68,7 +70,8 @@ inline kernel_spec activation_backward(storage t, long long pixels, int channels
                            static_cast<float>(alpha), from, dy, dx, accumulate);
 }
 
-/// Forward x -> y, or backward dy -> dx; y may be x. Draws the same numbers as the CPU (executors/dropout.hpp).
+/// Drops values of x or, in the backward pass, of dy, which is then passed as x. y may be x. The kernel draws the same
+/// numbers as the CPU (executors/dropout.hpp).
 ///   launch(T const* x, T* y, step_state const*)
 inline kernel_spec dropout(storage t, int batch, shape const& s, double rate, int node, slice x, slice y,
                            bool accumulate) {
@@ -77,7 +80,7 @@ inline kernel_spec dropout(storage t, int batch, shape const& s, double rate, in
                            s.channels, lanes, node, static_cast<float>(rate), x, y, accumulate);
 }
 
-/// y = relu(y + bias), relu optional, after a convolution that could not include it.
+/// Computes y = y + bias, then relu if requested, after a convolution that could not include this.
 ///   launch(float const* bias, T* y)
 inline kernel_spec add_bias(storage t, long long pixels, int channels, slice y, bool relu) {
   int const lanes = detail::lanes_of(t, channels, {y});
@@ -85,12 +88,13 @@ inline kernel_spec add_bias(storage t, long long pixels, int channels, slice y, 
                            channels, lanes, relu, y);
 }
 
-/// Converts a flat arena of floats to T: makes the working copy of the weights after they were loaded.
+/// Converts a flat arena of floats to T. This makes the working copy of the weights after they have been loaded.
 ///   launch(float const* from, T* to)
 inline kernel_spec narrow(storage t, long long count) {
   int const lanes = count % 4 == 0 ? 4 : 1;
   return detail::pointwise("narrow", t, count / lanes, detail::checked_count("narrow", count), lanes);
 }
+/// Converts a flat arena of T to floats.
 ///   launch(T const* from, float* to)
 inline kernel_spec widen(storage t, long long count) {
   int const lanes = count % 4 == 0 ? 4 : 1;

@@ -14,10 +14,10 @@ inline kernel_spec load_pictures(storage t, int batch, shape const& s) {
   return detail::pointwise("load_pictures", t, batch * s.size(), batch, s.channels, static_cast<int>(s.area()));
 }
 
-/// A batch from a data set in device memory: gathered, augmented, mean-subtracted, with its labels; with T = float it
-/// has the bits of data/pipeline.hpp. pictures: (all, channels, height, width) bytes; mean: one picture of floats, or
-/// null; order: the epoch's permutation, or null for the stored order; step_state has position, epoch and seed; labels
-/// and all_labels may be null together.
+/// Gathers a batch from a data set in device memory, augments it and subtracts the mean, and copies its labels. With T
+/// = float, the result has the same bits as that of data/pipeline.hpp. pictures: (all, channels, height, width) bytes.
+/// mean: one image of floats, or null. order: the epoch's permutation, or null for the stored order. step_state has the
+/// position, the epoch and the seed. labels and all_labels may be null together.
 ///   launch(unsigned char const* pictures, int const* all_labels, float const* mean, unsigned const* order,
 ///          step_state const*, T* images, int* labels)
 inline kernel_spec gather_pictures(storage t, int batch, shape const& s, augmentation_numbers const& a) {

@@ -11,7 +11,7 @@
 /// output, or of their gradients. The argmax is packed channels-last.
 namespace dsl::cu::kernels::TYPENET_MODE {
 
-/// Returns the bytes of one argmax, a position in the window.
+/// Returns the number of bytes in which the position of a window's maximum is stored.
 constexpr int argmax_bytes(window const& w) { return w.height * w.width <= 256 ? 1 : 2; }
 
 }  // namespace dsl::cu::kernels::TYPENET_MODE
@@ -31,23 +31,27 @@ inline kernel_spec pool2d_spec(std::string_view function, storage t, int batch, 
 
 namespace dsl::cu::kernels::TYPENET_MODE {
 
-/// The argmax is written only if `saves` (training); pass null otherwise.
+/// Computes the maximum of each window. The positions of the maxima are written to argmax only if `saves` is true, for
+/// training; otherwise pass null.
 ///   launch(T const* x, T* y, void* argmax)
 inline kernel_spec max_pool2d_forward(storage t, int batch, shape const& in, shape const& out, window const& w, slice x,
                                       slice y, bool saves) {
   return detail::pool2d_spec("max_pool2d_forward", t, batch, in, out, w, x, y, saves ? argmax_bytes(w) : 0, false,
                              false);
 }
+/// Computes the gradient of a max pool from the positions that the forward pass saved.
 ///   launch(T const* dy, void const* argmax, T* dx)
 inline kernel_spec max_pool2d_backward(storage t, int batch, shape const& in, shape const& out, window const& w,
                                        slice dx, slice dy, bool accumulate) {
   return detail::pool2d_spec("max_pool2d_backward", t, batch, in, out, w, dx, dy, argmax_bytes(w), true, accumulate);
 }
+/// Computes the mean of each window.
 ///   launch(T const* x, T* y)
 inline kernel_spec avg_pool2d_forward(storage t, int batch, shape const& in, shape const& out, window const& w, slice x,
                                       slice y) {
   return detail::pool2d_spec("avg_pool2d_forward", t, batch, in, out, w, x, y, 0, false, false);
 }
+/// Computes the gradient of an average pool.
 ///   launch(T const* dy, T* dx)
 inline kernel_spec avg_pool2d_backward(storage t, int batch, shape const& in, shape const& out, window const& w,
                                        slice dx, slice dy, bool accumulate) {

@@ -14,7 +14,7 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// A kernel's parameters as in its text, without the shape: {"T const* x", "T* y"}.
+/// The parameters of a kernel as its text lists them, without the shape: {"T const* x", "T* y"}.
 struct kernel_signature {
   std::string shape{};  // "activation_shape"
   std::vector<std::string> parameters{};
@@ -114,7 +114,8 @@ inline std::string text_of(constant const& c) {
          (signature.by_lanes ? ", shape.lanes" : "") + ">(shape" + names + ");\n}\n";
 }
 
-/// Returns a program with a function k<first>, k<first + 1> ... for each spec. Compiler messages name the .cuh files.
+/// Returns a program with one function per spec: k<first>, k<first + 1>, and so on. Compiler messages name the .cuh
+/// files.
 [[gnu::cold]] inline std::string program_text(std::span<kernel_spec const> specs, int first = 0) {
   std::string text;
   for (source_file const& file : kernel_sources) text += "#line 1 \"" + std::string(file.name) + "\"" + file.text;

@@ -58,12 +58,12 @@ struct kernel_spec {
 /// The numbers that change from step to step. They are in device memory, so that a captured graph can be replayed. The
 /// struct is the same as in tensors.cuh.
 struct step_state {
-  std::uint64_t step = 0;          // of the whole training: keys dropout. update increments it
-  std::uint64_t seed = 0;          // the engine's, no constant of the kernels: keys dropout and augmentation
-  std::uint64_t position = 0;      // of the batch's first image in the epoch's order. update advances it
-  std::int32_t epoch = 0;          // keys augmentation
-  float learning_rate = 0;         // of the update; for Adam with its bias corrections
-  std::uint32_t first_sample = 0;  // of this device's share of the whole batch: keys dropout
+  std::uint64_t step = 0;          // counted over the whole training; a key of dropout; update() increments it
+  std::uint64_t seed = 0;          // the engine's seed; a key of dropout and augmentation
+  std::uint64_t position = 0;      // of the batch's first image in the epoch's order; update() advances it
+  std::int32_t epoch = 0;          // a key of augmentation
+  float learning_rate = 0;         // of the update; for Adam, multiplied by its bias corrections
+  std::uint32_t first_sample = 0;  // of this device's part of the whole batch; a key of dropout
   float shrink = 0;                // see update_numbers
   float epsilon = 0;
 };
@@ -73,7 +73,7 @@ static_assert(sizeof(step_state) == 48);
 
 namespace dsl::cu::kernels::detail::TYPENET_MODE {
 
-/// The limit of counts, which are ints in kernels; a launch's last block may exceed it a little.
+/// The largest count. Counts are ints in kernels, and the last block of a launch may exceed the count a little.
 inline constexpr long long largest_count = 2'000'000'000;
 
 [[gnu::cold]] inline int checked_count(std::string_view function, long long count) {
@@ -107,7 +107,8 @@ kernel_spec pointwise(std::string_view function, storage t, long long units, Mem
   return s;
 }
 
-/// Returns how many neighbouring channels a thread takes: 16 bytes of them if every row begins at a multiple of that.
+/// Returns the number of neighbouring channels that a thread processes: as many as 16 bytes hold if every row begins at
+/// a multiple of 16 bytes, otherwise 1.
 inline int lanes_of(storage t, int channels, std::initializer_list<slice> slices) {
   int const full = 16 / bytes_of(t);
   bool aligned = channels % full == 0;

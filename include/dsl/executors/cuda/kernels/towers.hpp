@@ -10,15 +10,16 @@
 /// Specs of kernels/towers.cuh.
 namespace dsl::cu::kernels::TYPENET_MODE {
 
-/// Converts `count` gradients to floats where stage_map, as in update(), says that they were computed in T.
+/// Converts those of `count` gradients to floats that were computed in T, as stage_map says; see update().
 ///   launch(T const* stage, unsigned char const* stage_map, float* gradients)
 inline kernel_spec widen_staged(storage t, long long count) {
   int const lanes = count % 4 == 0 ? 4 : 1;
   return detail::pointwise("widen_staged", t, count / lanes, detail::checked_count("widen_staged", count), lanes);
 }
 
-/// Updates `count` running moments by those of each of `parts`, one after the other. A part is `count` numbers and the
-/// number of towers that they are the sum of: 0 for none. keep: the momentum of each.
+/// Updates `count` running moments with those of each of `parts`, one after the other. A part is `count` numbers,
+/// followed by the number of towers whose moments they sum, which is 0 if there are none. keep: for each running
+/// moment, the share that an update keeps.
 ///   launch(float const* parts, float const* keep, float* running)
 inline kernel_spec move_moments(storage t, long long count, int parts) {
   return detail::pointwise("move_moments", t, count, detail::checked_count("move_moments", count), parts);
@@ -32,8 +33,8 @@ inline int moments_of_part(std::span<batch_norm_layer const> layers) {
   return all;
 }
 
-/// Joins the statistics of a batch from those of its `parts`, and updates the running ones as batch_norm_statistics()
-/// does.
+/// Computes the statistics of a batch from those of its `parts`, and updates the running moments as
+/// batch_norm_statistics() does.
 ///   launch(batch_norm_forwards, float const* parts)
 inline kernel_spec join_moments(storage t, std::span<batch_norm_layer const> layers, int parts, bool unbiased) {
   if (layers.empty() || layers.size() > batch_norm_group)

@@ -12,13 +12,13 @@ namespace dsl::cu::kernels::TYPENET_MODE {
 struct update_options {
   bool copies = false;  // new weights are also written to a working copy in T
   bool staged = false;  // some gradients are read from a staging arena in T
-  int advance = 0;      // by how much step_state::position increases
+  int advance = 0;      // the number that is added to step_state::position
 };
 
-/// The optimizer's step on flat arenas of `count` numbers, with the bits of host::update, then step_state::step++. All
-/// arenas have the same offsets; slots lie one after the other. stage_map: a byte for every 16 numbers, not 0 if their
-/// gradient is in `stage`. These are null: slots that the rule does not have; scale if it clips no norm; copy, stage
-/// and stage_map unless the options ask for them.
+/// Applies the optimizer to flat arenas of `count` numbers, with the same bits as host::update, then increments
+/// step_state::step. All arenas have the same offsets; slots are stored one after the other. stage_map has a byte for
+/// every 16 numbers, which is not 0 if their gradient is in `stage`. These pointers are null: `slots` if the rule has
+/// none, `scale` if the rule clips no norm, and copy, stage and stage_map unless the options ask for them.
 ///   launch(float* parameters, float const* gradients, float* slots, T* copy, T const* stage,
 ///          unsigned char const* stage_map, float const* scale, step_state*)
 inline kernel_spec update(storage t, update_rule const& rule, long long count, update_options const& o) {
@@ -45,8 +45,8 @@ inline kernel_spec measure(storage t, update_rule const& rule, long long count, 
   return s;
 }
 
-/// Folds a batch_norm with running moments into the convolution before it: weights and bias for inference. inner: size
-/// of one filter, height * width * in. bias may be null.
+/// Folds a batch_norm with running moments into the convolution before it, for inference: computes the kernel and the
+/// bias. inner: the size of one filter, height * width * in. bias may be null.
 ///   launch(float const* kernel, float const* bias, float const* gamma, float const* beta, float const* moving_mean,
 ///          float const* moving_variance, T* folded, float* folded_bias)
 inline kernel_spec fold_batch_norm(storage t, int out_channels, int inner, double epsilon) {
