@@ -4,6 +4,8 @@
 #include <dsl/models/alexnet.hpp>
 #include <dsl/models/vgg.hpp>
 #include <dsl/models/vit.hpp>
+#include <dsl/models/swin.hpp>
+#include <dsl/models/maxvit.hpp>
 #include <dsl/models/gpt.hpp>
 #include <dsl/models/time_series.hpp>
 #include <dsl/models/squeezenet.hpp>

@@ -44,7 +44,7 @@ Keras's, 4,253,864 and 22,910,480 with the running statistics. torchvision does 
 `googlenet_aux` and `inception_v3_aux` have their auxiliary classifiers as further outputs, and 13,004,888 and 27,161,264
 weights, as with torchvision's `aux_logits`; the pools of GoogLeNet's are those of the paper.
 
-torchvision's classifiers with attention in windows are not available: `swin` and `swin_v2` (6), and `maxvit`.
+torchvision's `swin_v2` (3), classifiers with attention in windows, are not available.
 """
 
 
@@ -76,7 +76,7 @@ except ImportError as missing:
 # The large ones take the same layers.
 QUICK = ("squeezenet1_0,googlenet,inception_v3,resnet18,resnet50,resnext50_32x4d,densenet121,mobilenet_v2,"
          "mobilenet_v3_small,shufflenet_v2_x0_5,mnasnet0_5,efficientnet_b0,efficientnet_v2_s,regnet_y_400mf,regnet_x_400mf,"
-         "convnext_tiny,vit_b_32,fcn_resnet50,deeplabv3_resnet50")
+         "convnext_tiny,vit_b_32,swin_t,maxvit_t,fcn_resnet50,deeplabv3_resnet50")
 BOUND = 1e-4
 
 
@@ -99,13 +99,16 @@ def make(name, pictures):
             value.uniform_(0.5, 1.5)
         elif key.endswith("layer_scale"):
             value.uniform_(-0.5, 0.5)  # it starts from 1e-6, which would hide the block
+        elif key.endswith("relative_position_bias_table"):
+            value.normal_()  # it starts near 0
     last = [m for m in model.modules() if isinstance(m, (torch.nn.Linear, torch.nn.Conv2d))][-1]
     with torch.no_grad():
         if not last.weight.any():
             last.weight.normal_()  # vit's starts from 0
         size = outputs(model, pictures).std() * (2 if by_pixel else 1)  # many pixels have larger extremes
         last.weight /= size
-        last.bias /= size
+        if last.bias is not None:
+            last.bias /= size
     return model
 
 

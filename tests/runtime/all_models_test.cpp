@@ -116,6 +116,16 @@ TEST_CASE("models: the number of names, and names from the depth of each model",
   CHECK(has<models::convnext_tiny<>>("features.1.0.layer_scale"));
   CHECK(has<models::convnext_tiny<>>("features.6.1.weight"));
   CHECK(has<models::convnext_tiny<>>("classifier.2.weight"));
+  CHECK(has<models::swin_t<>>("features.0.2.bias"));
+  CHECK(has<models::swin_t<>>("features.1.1.attn.relative_position_bias_table"));
+  CHECK(has<models::swin_t<>>("features.2.reduction.weight"));
+  CHECK(has<models::swin_t<>>("features.5.5.mlp.3.bias"));
+  CHECK(has<models::swin_t<>>("head.weight"));
+  CHECK(has<models::maxvit_t<>>("stem.0.1.running_var"));
+  CHECK(has<models::maxvit_t<>>("blocks.0.layers.0.layers.MBconv.proj.1.bias"));
+  CHECK(has<models::maxvit_t<>>("blocks.2.layers.4.layers.MBconv.layers.squeeze_excitation.fc2.weight"));
+  CHECK(has<models::maxvit_t<>>("blocks.3.layers.1.layers.grid_attention.attn_layer.1.relative_position_bias_table"));
+  CHECK(has<models::maxvit_t<>>("classifier.5.weight"));
   CHECK(has<models::regnet_y_400mf<>>("trunk_output.block1.block1-0.proj.0.weight"));
   CHECK(has<models::regnet_y_400mf<>>("trunk_output.block4.block4-5.f.se.fc2.bias"));
   CHECK(has<models::regnet_x_400mf<>>("trunk_output.block3.block3-6.f.c.1.running_var"));

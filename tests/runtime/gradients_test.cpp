@@ -403,6 +403,21 @@ TEST_CASE("gradients: attention", "[gradients]") {
   check_network<image<6, 3, 4>, attention<2>>({.loss = loss::mean_squared_error, .numbers = q.numbers});
 }
 
+TEST_CASE("gradients: attention in windows, and merged pixels", "[gradients]") {
+  question const q{.numbers = test::everything() ? 40 : 12};
+  auto const on = [&]<int Height, int Width, class... Layers>() {
+    check_network<image<2, Height, Width>, conv2d<12, 1>, Layers..., flatten, dense<3>, softmax>(q);
+  };
+  on.operator()<4, 6, window_attention<2, 2>>();
+  on.operator()<4, 6, window_attention<4, 2, 1>, dsl::tanh>();
+  on.operator()<3, 6, window_attention<1, 3, 2, 16>, conv2d<6, 1>, grid_attention<2, 3>>();
+  on.operator()<4, 4, concat<grid_attention<2, 2, 1>, window_attention<1, 4, 3>, attention<2>, identity>>();
+  on.operator()<4, 4, frozen<window_attention<2, 2, 1>>, merge_pixels<2>, dsl::tanh>();
+  on.operator()<6, 3, add<merge_pixels<3>, merge_pixels<3>>, conv2d<2, 1>>();
+  on.operator()<4, 4, concat<merge_pixels<2>, merge_pixels<2>, conv2d<1, 2, 2, 2>>, merge_pixels<1>>();
+  check_network<image<6, 2, 4>, window_attention<2, 2, 1>>({.loss = loss::mean_squared_error, .numbers = q.numbers});
+}
+
 TEST_CASE("gradients: two strides, and dilation", "[gradients]") {
   using enum padding;
   through<conv2d<4, 3, stride<2, 1>>, max_pool2d<2, stride<1, 2>>>();

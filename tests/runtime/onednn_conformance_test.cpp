@@ -66,6 +66,8 @@ TEST_CASE("onednn agrees with reference: pools", "[conformance]") {
   check_sequences<16>();
   check_attention<8>();
   check_attention<32>();
+  check_windows<8>();
+  check_windows<32>();
   check_upsampling<16>();
   check_pools<20>();
   check_pools<32>();

@@ -171,6 +171,21 @@ std::vector<example> examples() {
        {{12, 3, 2}},
        s,
        {"causal attention", makes::sliced, 1, false, false, false, false, always, no}},
+      {{.kind = op::window_attention, .window = {.height = 2, .width = 2, .pad_top = 1}, .rate = 3, .groups = 2},
+       {{12, 4, 2}},
+       {4, 4, 2},
+       {"window_attention", makes::sliced, 1, false, false, false, false, always, no}},
+      {{.kind = op::window_attention,
+        .window = {.height = 2, .width = 1, .row_dilation = 2, .column_dilation = 2},
+        .rate = 3,
+        .groups = 2},
+       {{12, 4, 2}},
+       {4, 4, 2},
+       {"window_attention", makes::sliced, 1, false, false, false, false, always, no}},
+      {{.kind = op::merge_pixels},
+       {{2, 4, 6}},
+       {8, 2, 3},
+       {"merge_pixels", makes::merged, 1, false, false, false, false, always, no}},
       {{.kind = op::class_token},
        {s},
        {4, 1, 7},
@@ -357,6 +372,7 @@ bool same(numbers const& a, numbers const& b, double bound = 0) {
 std::size_t size_of(example const& e, role k) {
   if (k != role::kernel || e.of.kind == op::class_token) return static_cast<std::size_t>(e.out.channels);
   if (e.of.kind == op::embedding) return static_cast<std::size_t>(e.of.groups * e.out.channels);
+  if (e.of.kind == op::window_attention) return static_cast<std::size_t>(offsets_in(e.of.window) * e.of.groups);
   if (e.of.kind == op::position_embedding) return static_cast<std::size_t>(e.out.size());
   auto const pixels = static_cast<std::size_t>(e.of.window.height * e.of.window.width);
   return pixels * static_cast<std::size_t>(e.in[0].channels / e.of.groups * e.out.channels);

@@ -537,6 +537,38 @@ TEST_CASE("weights: skip_mismatch loads a 1x1 convolution from an nn.Linear", "[
   CHECK(parameter(t.engine(), 6) == parameter(whole.engine(), 6));
 }
 
+TEST_CASE("weights: the index that torchvision saves beside a table of biases", "[weights]") {
+  using model =
+      dsl::network<dsl::image<3, 2, 2>,
+                   dsl::named<"attn", dsl::named<"relative_position_bias_table", dsl::window_attention<1, 2>>>,
+                   dsl::flatten, dsl::softmax>;
+  dsl::test::temporary_directory const here;
+  std::string const path = here / "weights.safetensors";
+  float table[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+  std::int64_t const index[16] = {};
+  auto const load = [&](std::vector<std::uint64_t> const& shape, st::dtype type, char const* name) {
+    std::string_view const numbers(reinterpret_cast<char const*>(index), type == st::dtype::i64 ? 8U * 16 : 4U * 16);
+    st::write(path, {{"attn.relative_position_bias_table",
+                      st::dtype::f32,
+                      {9, 1},
+                      {reinterpret_cast<char const*>(table), sizeof table}},
+                     {name, type, shape, numbers}});
+    dsl::trainer t = made<model>();
+    dsl::loaded_weights const found = dsl::load_safetensors(t, path);
+    CHECK(parameter(t.engine(), 0) == std::vector<float>(table, table + 9));
+    CHECK(found.loaded == 1);
+    CHECK(found.unexpected.empty());
+  };
+  load({16}, st::dtype::i64, "attn.relative_position_index");
+  load({4, 4}, st::dtype::i64, "attn.relative_position_index");
+  CHECK_THROWS_WITH(load({16}, st::dtype::f32, "attn.relative_position_index"),
+                    Catch::Matchers::Contains("must have \"attn.relative_position_index\" with 16 I64, one for each "
+                                              "pair of 4 tokens; found F32 [16]"));
+  CHECK_THROWS_WITH(load({16}, st::dtype::i64, "relative_position_index"),
+                    Catch::Matchers::Contains("must have no weights but the network's"));
+  CHECK(dsl::weight_layout(model::view(), weight_convention::keras).shape(0) == std::vector<std::uint64_t>{9, 1});
+}
+
 TEST_CASE("weights: a file without num_batches_tracked, and one of 16 bits", "[weights]") {
   dsl::test::temporary_directory const here;
   edited halves;

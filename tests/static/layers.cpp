@@ -264,6 +264,19 @@ static_assert(on<48, 8, 6, dsl::attention<4>>::output == shape{16, 8, 6});
 static_assert(on<48, 8, 6, dsl::causal_attention<16>>::parameter_count == 0);
 static_assert(on<48, 8, 6, dsl::attention<4>>::forward_macs == 2 * 48 * 48 * 16);
 static_assert(on<48, 8, 6, dsl::causal_attention<4>>::forward_macs == (48 * 49 / 2) * 2 * 16);
+using windows = on<48, 8, 6, dsl::window_attention<4, 2, 1>>;
+static_assert(windows::output == shape{16, 8, 6} && windows::trainable_parameter_count == 3 * 3 * 4);
+static_assert(windows::forward_macs == 2 * 48 * 4 * 16);
+static_assert(windows::view().parameters[0].rank == 2 && windows::view().nodes[1].rate == 4);
+static_assert(windows::view().nodes[1].window.pad_top == 1 && windows::view().nodes[1].window.pad_left == 1);
+using one_row = on<48, 4, 8, dsl::window_attention<2, 4, 3, 10>>;  // is not shifted along the rows
+static_assert(one_row::view().nodes[1].window.pad_top == 0 && one_row::view().nodes[1].window.pad_left == 3);
+static_assert(one_row::view().nodes[1].rate == 10);
+using grids = on<48, 8, 6, dsl::grid_attention<4, 2>>;
+static_assert(grids::output == shape{16, 8, 6} && grids::forward_macs == windows::forward_macs);
+static_assert(grids::view().nodes[1].window.row_dilation == 4 && grids::view().nodes[1].window.column_dilation == 3);
+static_assert(on<48, 8, 6, dsl::merge_pixels<2>>::output == shape{192, 4, 3});
+static_assert(on<48, 8, 6, dsl::merge_pixels<1>>::output == shape{48, 8, 6});
 static_assert(on<48, 8, 6, dsl::class_token>::output == shape{48, 1, 49});
 static_assert(on<48, 8, 6, dsl::class_token>::trainable_parameter_count == 48);
 static_assert(on<48, 8, 6, dsl::position_embedding>::output == shape{48, 8, 6});
@@ -283,6 +296,7 @@ static_assert(dsl::vocabulary_of(twice_embedded::view(), 0) == 7);
 using pointwise = on<48, 8, 6, dsl::pointwise_dense<20>>;
 static_assert(pointwise::output == shape{20, 8, 6} && pointwise::parameter_count == 48 * 20 + 20);
 static_assert(pointwise::forward_macs == on<48, 8, 6, dsl::conv2d<20, 1>>::forward_macs);
+static_assert(on<48, 8, 6, dsl::pointwise_dense<20, dsl::bias<false>>>::parameter_count == 48 * 20);
 static_assert(pointwise::view().parameters[0].rank == 2 && pointwise::view().parameters[1].rank == 1);
 // At 4,096 tokens, a plan is smaller than a byte a pair of tokens, and grows as the tokens do.
 template <int Side>

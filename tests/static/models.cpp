@@ -33,6 +33,10 @@ static_assert(on_pictures<models::deeplabv3_resnet50<>>::output == shape{21, 224
 static_assert(parameters_of<models::vit_b_16<>> == 86'567'656);
 static_assert(on_pictures<models::vit_b_16<>>::forward_macs == 17'563'828'224);  // 17.56 GFLOPS, as published
 
+static_assert(parameters_of<models::swin_t<>> == 28'288'354);
+static_assert(rate_of_last_path(on_pictures<models::swin_t<>>::view()) == 0.2);
+static_assert(parameters_of<models::maxvit_t<>> == 30'919'624);
+
 static_assert(on_pictures<models::resnet18<>>::output == shape{1000});
 static_assert(network<image<3, 64, 64>, models::resnet18<10>>::output == shape{10});  // any size
 static_assert(on_pictures<models::resnet18<>>::forward_macs == 1'814'073'344);        // 1.81 GFLOPS, as published

@@ -286,6 +286,37 @@ static_assert(on_tokens<dsl::relu, dsl::embedding<6, 5>>.broken == rule::embeddi
 static_assert(on_picture<dsl::embedding<6, 5>>.broken == rule::embedding_reads_token_numbers);
 static_assert(dsl::detail::checked<dsl::features<2>, dsl::embedding<6, 5>>::why.broken ==
               rule::embedding_reads_token_numbers);
+template <int Offsets, int Heads, window Window, int Channels = 4>
+struct in_windows {
+  static constexpr value lower(builder& b, value in) {
+    value const all = dsl::pointwise_dense<12>::lower(b, in);
+    b.parameter({.role = role::kernel, .dims = {Offsets, Heads, 1, 1}, .fan_in = 1, .fan_out = 1});
+    return b.append({.kind = op::window_attention, .window = Window, .groups = 2}, all, {Channels, 8, 8});
+  }
+};
+constexpr rule unfilled = rule::windows_fill_the_image;
+static_assert(on_picture<in_windows<9, 2, window{2, 2}>>.broken == rule::holds);
+static_assert(on_picture<in_windows<21, 2, window{4, 2, 1, 3, 1}>>.broken == rule::holds);
+static_assert(on_picture<in_windows<21, 2, window{4, 2, 1, 0, 1, 0, 2, 1}>>.broken == rule::holds);
+static_assert(on_picture<in_windows<8, 2, window{2, 2}>>.broken == rule::parameters_fit_their_node);
+static_assert(on_picture<in_windows<9, 1, window{2, 2}>>.broken == rule::parameters_fit_their_node);
+static_assert(on_picture<in_windows<9, 2, window{2, 2}, 3>>.broken == astray);
+static_assert(on_picture<in_windows<15, 2, window{2, 3}>>.broken == unfilled);
+static_assert(on_picture<in_windows<9, 2, window{2, 2, 1, 2, 0}>>.broken == unfilled);
+static_assert(on_picture<in_windows<9, 2, window{2, 2, 1, 0, -1}>>.broken == unfilled);
+static_assert(on_picture<in_windows<9, 2, window{2, 2, 1, 0, 0, 0, 3, 1}>>.broken == unfilled);
+static_assert(on_picture<in_windows<9, 2, window{2, 2, 1, 1, 0, 0, 4, 1}>>.broken == unfilled);
+static_assert(on_picture<in_windows<1, 2, window{0, 1}>>.broken == unfilled);
+static_assert(on_picture<dsl::pointwise_dense<12>, dsl::window_attention<2, 3>>.broken == unfilled);
+static_assert(on_picture<dsl::pointwise_dense<12>, dsl::window_attention<2, 0>>.broken == unfilled);
+static_assert(on_picture<dsl::pointwise_dense<12>, dsl::window_attention<2, 4, 4>>.broken == unfilled);
+static_assert(on_picture<dsl::pointwise_dense<12>, dsl::window_attention<2, 4, -1>>.broken == unfilled);
+static_assert(on_picture<dsl::pointwise_dense<12>, dsl::grid_attention<2, 16>>.broken == unfilled);
+static_assert(on_picture<dsl::window_attention<2, 2>>.broken == rule::attention_has_whole_heads);
+static_assert(given<op::merge_pixels, 1, 16, 4, 4> == rule::holds && given<op::merge_pixels, 1, 4, 4, 4> == astray);
+static_assert(given<op::merge_pixels, 1, 36, 3, 3> == astray && given<op::merge_pixels, 1, 4, 16, 16> == unfilled);
+static_assert(on_picture<dsl::merge_pixels<3>>.broken == unfilled);
+static_assert(on_picture<dsl::merge_pixels<0>>.broken == unfilled);
 static_assert(on_picture<dsl::token_slice<63, 2>>.broken == rule::slice_is_in_the_tokens);
 static_assert(on_picture<dsl::token_slice<0, 0>>.broken == rule::slice_is_in_the_tokens);
 static_assert(on_picture<dsl::pointwise_dense<0>>.broken == rule::units_are_positive);

@@ -227,6 +227,11 @@ inline double additions(graph_view const& g, int batch) {
       case op::causal_attention:  // scores, weights and what they weigh, forward and backward
         all += 4.0 * g.shape_of(n.output).channels / n.groups + 6.0 * static_cast<double>(g.shape_of(n.output).area());
         break;
+      case op::window_attention: {  // as attention; and the biases' gradients, one a pair of tokens
+        double const tokens = 1.0 * n.window.height * n.window.width;
+        all += 4.0 * g.shape_of(n.output).channels / n.groups + 7 * tokens + pixels;
+        break;
+      }
       case op::embedding: all += pixels; break;  // at most, if all tokens are the same
       case op::class_token:
       case op::position_embedding: all += batch; break;
@@ -463,6 +468,19 @@ void check_attention() {
   agree_behind<C, conv2d<3 * C, 1>, causal_attention<4>, conv2d<4, 1>>();
   agree_behind<C, conv2d<15, 1>, concat<attention<5>, causal_attention<1>, identity>, conv2d<4, 1>>();  // one gradient
   agree_behind<C, residual<layer_norm<0.1>, conv2d<3 * C, 1>, attention<2>>, token_slice<0>>();
+}
+/// C is a multiple of 4.
+template <int C>
+void check_windows() {
+  using rows_and_columns = image<C, 8, 6>;
+  agree_on<rows_and_columns, conv2d<3 * C, 1>, window_attention<2, 2>, conv2d<4, 1>>();
+  agree_on<rows_and_columns, conv2d<3 * C, 1>, window_attention<4, 2, 1>, conv2d<12, 1>, grid_attention<1, 2, 7>>();
+  agree_on<image<C, 7, 7>, conv2d<24, 1>, concat<window_attention<8, 7>, grid_attention<1, 7>, attention<2>>>();
+  agree_on<image<C, 6, 9>, pointwise_dense<3 * C, bias<false>>, window_attention<4, 3, 2>, merge_pixels<3>>();
+  agree_for<image<4, 17, 34>, conv2d<12, 1>, window_attention<1, 17, 9>, flatten, dense<5>, softmax>(
+      {1});  // two blocks of keys
+  agree_on<rows_and_columns, conv2d<C, 1>, merge_pixels<2>, conv2d<C, 1>, relu, merge_pixels<1>>();
+  agree_on<rows_and_columns, conv2d<5, 1>, concat<merge_pixels<2>, merge_pixels<2>>, conv2d<4, 1>>();
 }
 template <int C>
 void check_joins() {

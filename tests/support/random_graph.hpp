@@ -134,6 +134,16 @@ class graph_values {
     shape const& s = shape_of(in);
     return append({.kind = kind, .groups = heads}, {in}, {s.channels / 3, s.height, s.width});
   }
+  int attend_in_windows(int in, int heads, window const& w) {
+    shape const& s = shape_of(in);
+    parameter(role::kernel, {offsets_in(w), heads, 1, 1});
+    return append({.kind = op::window_attention, .window = w, .rate = 2, .groups = heads}, {in},
+                  {s.channels / 3, s.height, s.width});
+  }
+  int merge(int in, int side) {
+    shape const& s = shape_of(in);
+    return append({.kind = op::merge_pixels}, {in}, {s.channels * side * side, s.height / side, s.width / side});
+  }
   int class_token(int in) {
     shape const s = shape_of(in);
     parameter(role::kernel, {1, 1, s.channels, 1});
@@ -249,7 +259,13 @@ class random_graph : public graph_values {
       case 23: {
         op const kind = d_.of({op::attention, op::causal_attention});
         int const heads = d_.between(1, 2), all = conv(in, 6 * d_.between(1, 2), 1);
-        return attend(all, heads, kind);
+        shape const s = shape_of(all);
+        if (d_.percent(50)) return attend(all, heads, kind);
+        int const rows = s.height % 2 == 0 ? 2 : s.height, columns = s.width % 2 == 0 ? 2 : s.width;
+        window w{.height = rows, .width = columns, .pad_top = d_.below(rows), .pad_left = d_.below(columns)};
+        if (d_.percent(30))
+          w.pad_top = w.pad_left = 0, w.row_dilation = s.height / rows, w.column_dilation = s.width / columns;
+        return attend_in_windows(all, heads, w);
       }
       case 19: return pool(op::avg_pool2d, conv_transpose(in, filters(), 2, 2), 2, 2);
       case 20: return dilated_conv(in, filters(), d_.between(2, 5));
@@ -262,6 +278,8 @@ class random_graph : public graph_values {
         return shape_of(all).channels % 2 == 0 ? shuffle(all, 2) : all;
       }
       case 16: {  // and back to its size
+        if (shape_of(in).height % 2 == 0 && shape_of(in).width % 2 == 0 && d_.percent(30))
+          return upsample(op::upsample_nearest, conv(merge(in, 2), filters(), 1), 2);
         // Bilinear means of equal numbers differ by their rounding, and a max pool right after them would take any.
         bool const bilinear = d_.percent(50);
         int const larger = upsample(bilinear ? op::upsample_bilinear : op::upsample_nearest, in, 2);

@@ -275,6 +275,7 @@ class executor {
         in_place = true;
         break;
       case op::embedding:
+      case op::window_attention:
       case op::class_token: {
         number const token = digest(parameter_values());
         operand const& out = p_.operands[step_->first_operand + step_->operands - 1];
@@ -297,6 +298,7 @@ class executor {
       case op::causal_attention:
       case op::local_response_norm:
       case op::token_slice:
+      case op::merge_pixels:
       case op::upsample_nearest:
       case op::upsample_bilinear:
       case op::custom:
@@ -379,6 +381,16 @@ class executor {
         store_tensor(content::gradient, by_sample(what, {&value, &dy}, gamma, batch, tensor_shape(*in).size()), true);
       return;
     }
+    if (s.kind == op::window_attention) {
+      number const biases = digest(parameter_values());
+      operand const* const d_biases = take(content::parameter_gradient);
+      numbers const dy = tensor(content::gradient).values;
+      if (d_biases)
+        store(*d_biases, by_batch(what, {&value, &dy}, parameter_count(*d_biases)), parameter_count(*d_biases), 1);
+      if (operand const* const in = peek(content::gradient))
+        store_tensor(content::gradient, by_sample(what, {&value, &dy}, biases, batch, tensor_shape(*in).size()));
+      return;
+    }
     if (s.kind == op::channel_scale) {
       number const gamma = digest(parameter_values());
       operand const* const d_gamma = take(content::parameter_gradient);
@@ -431,6 +443,7 @@ class executor {
       case op::channel_slice:
       case op::channel_shuffle:
       case op::token_slice:
+      case op::merge_pixels:
       case op::upsample_nearest:
       case op::upsample_bilinear:
       case op::avg_pool2d: store_tensor(content::gradient, by_sample(what, {&dy}, 0, batch, size)); break;

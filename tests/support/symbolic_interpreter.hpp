@@ -105,6 +105,7 @@ class interpreter {
         y = by_sample(what, {in}, mix(digest(parameter(k)), digest(parameter(k + 1))), batch_, size);
         break;
       case op::embedding:
+      case op::window_attention:
       case op::class_token:
       case op::position_embedding:
       case op::channel_scale: y = by_sample(what, {in}, digest(parameter(k)), batch_, size); break;
@@ -125,6 +126,7 @@ class interpreter {
       case op::causal_attention:
       case op::local_response_norm:
       case op::token_slice:
+      case op::merge_pixels:
       case op::upsample_nearest:
       case op::upsample_bilinear:
       case op::custom:
@@ -192,6 +194,7 @@ class interpreter {
       case op::channel_slice:
       case op::channel_shuffle:
       case op::token_slice:
+      case op::merge_pixels:
       case op::upsample_nearest:
       case op::upsample_bilinear:
       case op::avg_pool2d: return contribute(in, by_sample(what, {&dy}, 0, batch_, size));
@@ -224,6 +227,9 @@ class interpreter {
       case op::position_embedding:
         add(gradient(k), by_batch(what, {&dy}, g_.parameters[k].count()));
         return contribute(in, by_sample(what, {&dy}, 0, batch_, size));
+      case op::window_attention:
+        add(gradient(k), by_batch(what, {&v, &dy}, g_.parameters[k].count()));
+        return contribute(in, by_sample(what, {&v, &dy}, digest(parameter(k)), batch_, size));
       case op::embedding:  // of a network's input, which has no gradient
         return add(gradient(k), by_batch(what, {&v, &dy}, g_.parameters[k].count()));
       case op::channel_scale:

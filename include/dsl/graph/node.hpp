@@ -60,6 +60,23 @@ constexpr bool divides(int groups, int all) { return groups > 0 && all % groups 
 /// equal heads.
 constexpr bool has_whole_heads(int all, int heads) { return all > 0 && all % 3 == 0 && divides(heads, all / 3); }
 
+/// Whether windows divide an image completely along one side. Shifted windows wrap around the end of the image; windows
+/// with a dilation spread over the whole image, and are not shifted.
+constexpr bool windows_fill(window_side const& s, int image) {
+  bool const spread = s.dilation > 1;
+  return s.size > 0 && image % s.size == 0 && s.before >= 0 && s.before < s.size && s.dilation > 0 &&
+         (!spread || (s.before == 0 && image / s.size == s.dilation));
+}
+/// Whether the windows of a window_attention divide an image completely.
+constexpr bool windows_fill(window const& w, shape const& image) {
+  return windows_fill(w.rows(), image.height) && windows_fill(w.columns(), image.width);
+}
+/// Returns the number of different offsets between two pixels of a window. The window must be part of an image.
+constexpr int offsets_in(window const& w) {
+  long long const all = (2LL * w.height - 1) * (2LL * w.width - 1);
+  return all > 0x7fffffffLL ? 0x7fffffff : static_cast<int>(all);
+}
+
 /// The rows of a window inside the image, or the columns: [first, last) of the window, whose row 0 is the image's
 /// row `begin`.
 struct window_part {
@@ -99,11 +116,12 @@ struct node {
   int parameters = 0;
   int scope = 0;  // in graph.scopes: the layer that appended it
   dsl::window window{};
-  double rate = 0;      // dropout: probability of a zero; activation, local_response_norm: alpha
+  double rate = 0;      // dropout: probability of a zero; activation, local_response_norm: alpha; window_attention: the
+                        // square of the number by which scores are divided, or 0
   double epsilon = 0;   // of normalisations; local_response_norm: k
   double momentum = 0;  // batch_norm: share of the running statistics that a step keeps
   custom_op const* custom = nullptr;
-  int groups = 1;              // conv2d, channel_shuffle, group_norm: groups of channels; attention: heads;
+  int groups = 1;              // conv2d, channel_shuffle, group_norm: groups of channels; attentions: heads;
                                // local_response_norm: neighbouring channels; embedding: tokens of the vocabulary
   bool frozen = false;         // the optimizer skips its parameters, and batch_norm uses its running statistics
   bool counts_padding = true;  // avg_pool2d: the mean is over the whole window, padding included
@@ -130,7 +148,8 @@ struct update_factors {
 };
 
 /// A parameter. Weights have PyTorch's layout: (out, in, height, width) for conv2d, (out, in, length) for conv1d, (out,
-/// in) for dense, (vocabulary, features) for embedding, (1, tokens, channels) for learnt constants.
+/// in) for dense, (vocabulary, features) for embedding, (1, tokens, channels) for learnt constants, (offsets, heads)
+/// for window_attention.
 struct parameter {
   dsl::role role = dsl::role::kernel;
   int node = -1;

@@ -41,6 +41,7 @@ enum class rule : unsigned char {
   response_size_is_odd,
   response_numbers_are_positive,
   attention_has_whole_heads,
+  windows_fill_the_image,
   slice_is_in_the_tokens,
   embedding_has_a_vocabulary,
   embedding_reads_token_numbers,

@@ -28,8 +28,12 @@ class weight_layout {
   /// The position of each channel in Keras's tensor; empty if all positions are the same in typenet.
   using order = std::vector<int>;
 
-  /// Whether parameter k has one row for each token. Such a parameter is (vocabulary, features) in Keras, too.
-  bool is_table(int k) const { return graph_.nodes[graph_.parameters[k].node].kind == op::embedding; }
+  /// Whether parameter k has one row for each token, or for each offset in a window. Such a parameter has the same axes
+  /// in Keras.
+  bool is_table(int k) const {
+    op const kind = graph_.nodes[graph_.parameters[k].node].kind;
+    return kind == op::embedding || kind == op::window_attention;
+  }
   /// Whether parameter k has one number for each channel, as a table of learnt constants has for each place.
   bool is_by_channel(int k) const {
     parameter const& p = graph_.parameters[k];

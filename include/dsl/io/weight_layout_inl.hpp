@@ -74,6 +74,8 @@ TYPENET_INLINE weight_layout::order weight_layout::order_behind(node const& n) c
       break;
     case op::attention:
     case op::causal_attention:
+    case op::window_attention:
+    case op::merge_pixels:
     case op::class_token:
     case op::position_embedding:
     case op::token_slice:

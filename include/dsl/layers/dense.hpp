@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/layer.hpp>
+#include <dsl/layers/conv2d.hpp>
 
 namespace dsl {
 namespace detail {
@@ -31,8 +31,9 @@ struct dense {
 
 /// A dense layer over the channels of each pixel, with the same weights for all pixels, for example for a sequence of
 /// tokens. It equals nn.Linear and Keras's Dense on the last axis; kernels are (out, in). It is computed as a
-/// convolution with a 1x1 window. Kernels are initialised like those of dense.
-template <int Units>
+/// convolution with a 1x1 window. Kernels are initialised like those of dense. pointwise_dense<96, bias<false>> has no
+/// bias.
+template <int Units, option::bias Bias = option::bias{true}>
 struct pointwise_dense {
   static constexpr value lower(builder& b, value in) {
     b.require(Units > 0, {.broken = rule::units_are_positive, .first = in.shape, .found = Units});
@@ -41,7 +42,7 @@ struct pointwise_dense {
                  .rank = 2,
                  .fan_in = in.shape.channels,
                  .fan_out = Units});
-    b.parameter({.role = role::bias, .dims = {Units, 1, 1, 1}});
+    if (Bias.is_added) b.parameter({.role = role::bias, .dims = {Units, 1, 1, 1}});
     return b.append({.kind = op::conv2d}, in, {Units, in.shape.height, in.shape.width});
   }
 };

@@ -37,6 +37,8 @@ enum class op : unsigned char {
   position_embedding,
   token_slice,
   embedding,
+  window_attention,
+  merge_pixels,
 };
 
 /// The elementwise functions of op::activation. alpha is the slope of leaky_relu and the scale of elu.
@@ -109,6 +111,7 @@ enum class makes : unsigned char {
   with_token,    // its input's pixels and one more, in one row
   some_tokens,   // a range of its input's pixels, in one row
   looked_up,     // any number of channels for each number of its input, which is a network's input
+  merged,        // all channels of a square of its input's pixels, as one pixel
 };
 
 /// A set, as bits, of the fields of a node that an operation uses in addition to operands and parameters.

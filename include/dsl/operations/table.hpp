@@ -21,6 +21,7 @@
 #include <dsl/operations/input/facts.hpp>
 #include <dsl/operations/layer_norm/facts.hpp>
 #include <dsl/operations/local_response_norm/facts.hpp>
+#include <dsl/operations/merge_pixels/facts.hpp>
 #include <dsl/operations/multiply/facts.hpp>
 #include <dsl/operations/pool2d/facts.hpp>
 #include <dsl/operations/position_embedding/facts.hpp>
@@ -29,6 +30,7 @@
 #include <dsl/operations/token_slice/facts.hpp>
 #include <dsl/operations/transfer/facts.hpp>
 #include <dsl/operations/upsample2d/facts.hpp>
+#include <dsl/operations/window_attention/facts.hpp>
 
 namespace dsl::operations {
 
@@ -66,7 +68,9 @@ inline constexpr row table[] = {
     position_embedding,   // 28
     token_slice,          // 29
     embedding,            // 30
+    window_attention,     // 31
+    merge_pixels,         // 32
 };
-static_assert(sizeof table / sizeof(row) == static_cast<int>(op::embedding) + 1);  // a row for each enumerator
+static_assert(sizeof table / sizeof(row) == static_cast<int>(op::merge_pixels) + 1);  // a row for each enumerator
 
 }  // namespace dsl::operations

@@ -253,6 +253,14 @@ struct attention_has_whole_heads {
                 "heads must divide that size; change the number of heads or the layer before it");
 };
 
+template <class At, class Layer, int Window, int Shift, shape Input>
+struct windows_fill_the_image {
+  static_assert(
+      Window > 0 && Shift >= 0 && Shift < Window && Input.height % Window == 0 && Input.width % Window == 0,
+      "windows: the height and width of the input must be multiples of the window's size, and the shift must be "
+      "smaller than this size; change the window, the shift or the size of the images");
+};
+
 template <class At, class Layer, int First, int Count, shape Input>
 struct slice_is_in_the_tokens {
   static_assert(

@@ -186,6 +186,16 @@ class graph_check {
         if (each != out) return breaks(rule::shapes_follow_from_operands, each, out);
         break;
       }
+      case makes::merged: {
+        int const side = in.height / out.height;
+        if (side < 1 || in.height % side != 0 || in.width % side != 0) {
+          why.first = in;
+          return breaks(rule::windows_fill_the_image, side, 0);
+        }
+        shape const fewer{narrowed(1LL * in.channels * side * side), in.height / side, in.width / side};
+        if (fewer != out) return breaks(rule::shapes_follow_from_operands, fewer, out);
+        break;
+      }
       case makes::any_shape: break;  // the author of a custom operation chooses its output
     }
     if (row.parameters > 0 && !parameters_fit(n, row, in, out)) return false;
@@ -198,7 +208,7 @@ class graph_check {
       return breaks(rule::norm_groups_divide_the_channels, n.groups, 0);
     }
     if (n.kind == op::local_response_norm) return response_fits(n);
-    if (n.kind == op::attention || n.kind == op::causal_attention) {
+    if (n.kind == op::attention || n.kind == op::causal_attention || n.kind == op::window_attention) {
       if (!has_whole_heads(in.channels, n.groups)) {
         why.first = in;
         return breaks(rule::attention_has_whole_heads, n.groups, 0);
@@ -264,6 +274,12 @@ class graph_check {
       return breaks(rule::groups_divide_the_channels, groups, out.channels);
     }
     if (n.kind == op::embedding) return kernel_fits(n, 0, {n.groups, out.channels, 1, 1});
+    if (n.kind == op::window_attention) {
+      if (windows_fill(n.window, in)) return kernel_fits(n, 0, {offsets_in(n.window), n.groups, 1, 1});
+      why.first = in;
+      window_side const s = windows_fill(n.window.rows(), in.height) ? n.window.columns() : n.window.rows();
+      return breaks(rule::windows_fill_the_image, s.size, s.dilation == 1 ? s.before : -1);
+    }
     if (n.kind == op::class_token || n.kind == op::position_embedding) {
       int const tokens = n.kind == op::class_token ? 1 : narrowed(out.area());
       return kernel_fits(n, 0, {1, tokens, out.channels, 1});

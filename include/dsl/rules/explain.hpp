@@ -210,6 +210,9 @@ struct explain<rule::embedding_reads_token_numbers, J>
 template <class J>
 struct explain<rule::attention_has_whole_heads, J>
     : says<broken::attention_has_whole_heads<at_of<J>, layer_of<J>, J::why.wanted, J::why.first.channels>> {};
+template <class J>
+struct explain<rule::windows_fill_the_image, J>
+    : says<broken::windows_fill_the_image<at_of<J>, layer_of<J>, J::why.wanted, J::why.found, J::why.first>> {};
 
 template <class J>
 struct explain<rule::shuffle_divides_the_channels, J>

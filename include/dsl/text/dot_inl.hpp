@@ -38,7 +38,7 @@ TYPENET_INLINE std::string dot_details(graph_view const& g, node const& n) {
   if (n.kind == op::conv2d || n.kind == op::conv2d_transpose) {
     int const* const dims = g.parameters[n.first_parameter].dims;
     text = fmt::format(" {}x{}", dims[2], dims[3]);
-  } else if (n.kind == op::max_pool2d || n.kind == op::avg_pool2d) {
+  } else if (n.kind == op::max_pool2d || n.kind == op::avg_pool2d || n.kind == op::window_attention) {
     text = fmt::format(" {}x{}", n.window.height, n.window.width);
   } else if (n.kind == op::dropout || n.kind == op::stochastic_depth) {
     return fmt::format(" {:g}", n.rate);
@@ -50,9 +50,10 @@ TYPENET_INLINE std::string dot_details(graph_view const& g, node const& n) {
   };
   add("stride", rows.stride, columns.stride);
   add("dilation", rows.dilation, columns.dilation);
-  char const* const parts = n.kind == op::attention || n.kind == op::causal_attention ? "heads"
-                            : n.kind == op::local_response_norm                       ? "neighbours"
-                                                                                      : "groups";
+  char const* const parts = n.kind == op::attention || n.kind == op::causal_attention || n.kind == op::window_attention
+                                ? "heads"
+                            : n.kind == op::local_response_norm ? "neighbours"
+                                                                : "groups";
   if (n.groups > 1) text += fmt::format(", {} {}", n.groups, parts);
   return text;
 }

@@ -6,6 +6,7 @@
 #include <dsl/executors/host/layer_norm_task.hpp>
 #include <dsl/executors/host/memory_tasks.hpp>
 #include <dsl/executors/host/multiply_task.hpp>
+#include <dsl/executors/host/token_tasks.hpp>
 
 namespace dsl::host::TYPENET_MODE {
 
@@ -34,6 +35,10 @@ template <class Place, class F, class G>
     case op::layer_norm: return layer_norm_task(at, b);
     case op::max_pool2d:
     case op::avg_pool2d: return pool_task(at, b);
+    case op::merge_pixels:
+    case op::class_token:
+    case op::position_embedding:
+    case op::token_slice: return token_task(at, b);
     default: return {};
   }
 }

@@ -3,6 +3,7 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/native/attention_heads.hpp>
+#include <dsl/executors/native/attention_windows.hpp>
 #include <dsl/executors/native/workplace.hpp>
 
 #include <cstring>
@@ -14,40 +15,45 @@ namespace dsl::native_cpu::TYPENET_MODE {
 /// over the keys computes weights and their gradients, relative to the largest score so far, and a second pass computes
 /// the gradients of queries, keys and values from them. Both passes need memory for a block of queries times all keys.
 /// An item is a head, or a part of its queries if there are few heads: then gradients of keys and values are partial
-/// sums, which are added in order.
+/// sums, which are added in order. In window_attention, an item is a chunk of the windows of a head, whose gradients of
+/// biases are partial sums.
 class attention_backward {
  public:
   [[gnu::cold]] attention_backward(workplace& at, host::bound_step<float> const& s)
-      : at_(at), step_(s), heads_(at.kernels(), s, 64), parts_(1) {
+      : at_(at), step_(s), heads_(at.kernels(), s, 64), windows_(heads_, s), chunks_(1), parts_(1) {
     constexpr int least_items = 8;  // does not depend on the threads, because the bits depend on it
     constexpr long long most_floats = 4LL << 20;
     int const all = s.x.batch * heads_.heads_;
-    while (parts_ < 4 && parts_ < heads_.query_blocks_ && all * parts_ < least_items &&
+    chunks_ = least((least_items - 1) / all + 1, windows_.count());
+    while (!windows_.offsets() && parts_ < 4 && parts_ < heads_.query_blocks_ && all * parts_ < least_items &&
            2 * all * (parts_ + 1) * heads_.packed() <= most_floats)
       ++parts_;
-    at.need(spare() + heads_.copied(), parts_ > 1 ? 2 * all * parts_ * heads_.packed() : 0);
+    long long const sums = parts_ > 1 ? 2 * all * parts_ * heads_.packed() : 0;
+    at.need(spare() + heads_.copied(), sums + 1LL * all * chunks_ * windows_.offsets());
   }
 
   [[gnu::cold]] void operator()() const {
     int const heads = heads_.heads_;
+    if (windows_.offsets()) return run_windows();
     at_.pool().run(step_.x.batch * heads * parts_, [&](int i, int thread) {
       float* const memory = at_.scratch(thread);
       float* const sums = parts_ > 1 ? at_.shared() + 2LL * i * heads_.packed() : memory + key_sums();
-      run(i / parts_ / heads, i / parts_ % heads, i % parts_, memory, sums);
+      run(heads_, i / parts_ / heads, i / parts_ % heads, i % parts_, nullptr, memory, sums);
     });
     if (parts_ > 1)
       at_.pool().run(step_.x.batch * heads, [&](int i, int thread) {
         float* const sums = at_.shared() + 2LL * i * parts_ * heads_.packed();
         for (int part = 1; part < parts_; ++part)
           for (long long k = 0; k < 2 * heads_.packed(); ++k) sums[k] += sums[2 * part * heads_.packed() + k];
-        write(i / heads, i % heads, sums, at_.scratch(thread) + spare());
+        write(heads_, i / heads, i % heads, sums, at_.scratch(thread) + spare());
       });
     if (step_.ends_block) host::zero_rest_of_block(step_.to);
   }
 
  private:
   // A thread's memory: keys, values, keys by rows; queries and gradients of outputs; sums for queries; weights and
-  // their gradients for all keys; the numbers of rows; sums for keys and values; copies of tokens.
+  // their gradients for all keys; the numbers of rows; sums for keys and values; biases and their gradients; copies of
+  // tokens.
   long long block() const { return 1LL * heads_.most_queries() * heads_.padded(); }
   long long scores_of_block() const { return heads_.most_queries() * heads_.score_row(); }
   long long scores() const { return heads_.key_blocks() * scores_of_block(); }
@@ -63,10 +69,41 @@ class attention_backward {
   long long slopes() const { return finished() + scores_of_block(); }
   long long numbers() const { return slopes() + scores_of_block(); }
   long long key_sums() const { return workplace::rounded(numbers() + (3LL + heads_.key_blocks()) * row_numbers()); }
-  long long spare() const { return key_sums() + (parts_ > 1 ? 0 : 2 * heads_.packed()); }
+  long long bias() const { return key_sums() + (parts_ > 1 ? 0 : 2 * heads_.packed()); }
+  long long bias_gradients() const { return bias() + windows_.bias_floats(); }
+  long long spare() const { return workplace::rounded(bias_gradients() + windows_.gradient_floats()); }
 
-  void run(int n, int head, int part, float* memory, float* sums) const {
-    attention_heads const& h = heads_;
+  void run_windows() const {
+    int const offsets = windows_.offsets(), all = step_.x.batch * heads_.heads_;
+    at_.pool().run(all * chunks_, [&](int i, int thread) {
+      int const which = i / chunks_, head = which % heads_.heads_;
+      float *const memory = at_.scratch(thread), *const by_offset = at_.shared() + 1LL * i * offsets;
+      attention_windows::biases biases(windows_, step_.parameter(role::kernel), head, memory + bias());
+      std::memset(memory + bias_gradients(), 0,
+                  sizeof(float) * static_cast<unsigned long long>(windows_.gradient_floats()));
+      share const windows(windows_.count(), i % chunks_, chunks_);
+      attention_heads here = heads_;
+      for (int w = windows.begin; w < windows.end; ++w) {
+        here.look_at(windows_.pixels(w));
+        run(here, which / heads_.heads_, head, 0, biases.of(w), memory, memory + key_sums());
+      }
+      std::memset(by_offset, 0, sizeof(float) * static_cast<unsigned>(offsets));
+      windows_.add_by_offset(memory + bias_gradients(), by_offset);
+    });
+    float* const gradient = step_.gradient(role::kernel);
+    for (int k = 0; gradient && k < offsets * heads_.heads_; ++k) {
+      double sum = 0;
+      for (int n = 0; n < step_.x.batch; ++n)
+        for (int chunk = 0; chunk < chunks_; ++chunk) {
+          long long const item = (1LL * n * heads_.heads_ + k % heads_.heads_) * chunks_ + chunk;
+          sum += static_cast<double>(at_.shared()[item * offsets + k / heads_.heads_]);
+        }
+      gradient[k] = static_cast<float>(sum);
+    }
+    if (step_.ends_block) host::zero_rest_of_block(step_.to);
+  }
+
+  void run(attention_heads const& h, int n, int head, int part, float const* biases, float* memory, float* sums) const {
     float* const spare_at = memory + spare();
     h.pack_columns(step_.x, n, head, 1, h.key_blocks(), memory, spare_at);
     h.pack_columns(step_.x, n, head, 2, h.key_blocks(), memory + values(), spare_at);
@@ -78,7 +115,7 @@ class attention_backward {
       h.read(step_.x, n, head, 0, rows.begin, count, h.score_scale(), memory + queries(), spare_at);
       h.read(step_.dy, n, head, 0, rows.begin, count, 1, memory + gradients(), spare_at);
       std::memset(memory + query_sums(), 0, sizeof(float) * static_cast<unsigned>(count * h.padded()));
-      weigh(rows, memory);
+      weigh(rows, biases, memory);
       for (int b = 0; b < h.seen_blocks(rows.end); ++b) {
         finish(rows, b, memory);
         h.multiply_values(memory + slopes(), rows.begin, count, memory + key_rows(), b, memory + query_sums());
@@ -87,12 +124,12 @@ class attention_backward {
       h.write(memory + query_sums(), step_.to, n, head, 0, rows.begin, count, nullptr, h.scale(), step_.accumulate,
               spare_at);
     }
-    if (parts_ == 1) write(n, head, sums, spare_at);
+    if (parts_ == 1) write(h, n, head, sums, spare_at);
   }
 
   /// Computes the weights of a block of queries and their gradients, and the numbers with which the second pass
   /// finishes them.
-  void weigh(share const& rows, float* memory) const {
+  void weigh(share const& rows, float const* biases, float* memory) const {
     attention_heads const& h = heads_;
     int const count = rows.end - rows.begin, blocks = h.seen_blocks(rows.end);
     float *const mean = memory + numbers(), *const largest = mean + row_numbers(), *const sum = largest + row_numbers();
@@ -102,7 +139,7 @@ class attention_backward {
     }
     for (int b = 0; b < blocks; ++b) {
       float *const scores_at = memory + weights() + b * scores_of_block(), *const gradients_at = scores_at + scores();
-      h.multiply_keys(memory + queries(), rows.begin, count, memory, b, scores_at);
+      h.multiply_keys(memory + queries(), rows.begin, count, memory, b, scores_at, biases);
       h.multiply_keys(memory + gradients(), rows.begin, count, memory + values(), b, gradients_at);
       h.for_each_tile(count, [&](int tile, int r, int tile_rows) {
         int const first = tile * most_score_rows;
@@ -129,13 +166,15 @@ class attention_backward {
   void finish(share const& rows, int b, float* memory) const {
     attention_heads const& h = heads_;
     float* const scores_at = memory + weights() + b * scores_of_block();
+    float* const biases_at =
+        windows_.offsets() ? memory + bias_gradients() + b * h.biases_of_block() + rows.begin * h.score_row() : nullptr;
     h.for_each_tile(rows.end - rows.begin, [&](int tile, int r, int tile_rows) {
       long long const row = r * h.score_row();
       score_rows const at = h.rows_at(scores_at, rows.begin, r, tile_rows, b);
       if (at.vectors > 0)
         at_.kernels().score_gradient({at, scores_at + scores() + row, factors(memory, tile, b),
                                       memory + numbers() + tile * most_score_rows, memory + finished() + row,
-                                      memory + slopes() + row});
+                                      memory + slopes() + row, biases_at ? biases_at + row : nullptr});
     });
   }
 
@@ -155,8 +194,7 @@ class attention_backward {
     }
   }
 
-  void write(int n, int head, float const* sums, float* spare_at) const {
-    attention_heads const& h = heads_;
+  void write(attention_heads const& h, int n, int head, float const* sums, float* spare_at) const {
     for (int b = 0; b < h.key_blocks(); ++b) {
       int const first = b * attention_heads::block_keys;
       float const* const from = sums + h.packed_block(b);
@@ -169,7 +207,9 @@ class attention_backward {
   workplace& at_;
   host::bound_step<float> const& step_;
   attention_heads heads_;
-  int parts_;  // of each head's queries
+  attention_windows windows_;
+  int chunks_;  // of windows
+  int parts_;   // of each head's queries
 };
 
 }  // namespace dsl::native_cpu::TYPENET_MODE

@@ -38,6 +38,7 @@ struct score_gradient_call {
   float const* mean;
   float* finished;  // weights; results are laid out like scores
   float* slopes;
+  float* slope_sums = nullptr;  // to which slopes are added; null: none
 };
 
 template <int L>
@@ -109,6 +110,7 @@ struct score_gradient_rows {
     for (int r = 0; r < c.at.rows; ++r) {
       float const *const weights = c.at.scores + r * c.at.row, *const gradients = c.gradients + r * c.at.row;
       float *const finished = c.finished + r * c.at.row, *const slopes = c.slopes + r * c.at.row;
+      float* const sums = c.slope_sums ? c.slope_sums + r * c.at.row : nullptr;
       int const keys = c.at.seen_by(r, L);
       floats factor, mean, p, t;
       broadcast<L>(factor, c.factor + r);
@@ -124,6 +126,12 @@ struct score_gradient_rows {
         if (keys - j < L) replace_unused<L>(q, keys - j, 0), replace_unused<L>(d, keys - j, 0);
         store<L>(finished + j, q);
         store<L>(slopes + j, d);
+        if (sums) {
+          floats sum;
+          load<L>(sum, sums + j);
+          sum += d;
+          store<L>(sums + j, sum);
+        }
       }
       for (; j < c.at.vectors * L; j += L) store<L>(finished + j, floats{}), store<L>(slopes + j, floats{});
     }

@@ -12,6 +12,8 @@ class attention_heads : public attention_products {
  public:
   using attention_products::attention_products;
 
+  /// Reads and writes the tokens of a window from now on: token i is pixel pixels[i].
+  void look_at(int const* pixels) { pixels_ = pixels; }
   /// Returns the floats for a copy of tokens whose head has no whole blocks.
   long long copied() const { return 1LL * (block_keys > most_queries() ? block_keys : most_queries()) * padded(); }
   /// Reads tokens as rows of padded() floats, times a factor. `part` is 0 for queries, 1 for keys, 2 for values, and 0
@@ -60,27 +62,30 @@ class attention_heads : public attention_products {
     bool const direct = in_place(v, channel);
     head_call c{
         .blocks = spare, .apart = 1LL * count * lanes(), .count = vectors_, .tokens = count, .rows = nullptr, .row = 0};
-    if (direct) c.blocks = address(v, n, channel, first), c.apart = v.shape.area() * lanes();
+    if (direct) c.blocks = address(v, n, channel, first), c.apart = v.shape.area() * lanes(), c.pixels = from(first);
     c.rows = const_cast<float*>(rows), c.row = padded();
     c.factors = factors, c.factor = factor, c.accumulate = accumulate && direct;
     kernels_.write_head(c);
     for (int i = 0; !direct && i < width_; ++i) {
       auto const to = v.pixels(n, channel + i);
-      float const* const from = spare + i / lanes() * c.apart + i % lanes();
+      float const* const made = spare + i / lanes() * c.apart + i % lanes();
       for (int t = 0; t < count; ++t) {
-        float const x = from[1LL * t * lanes()];
-        to[first + t] = accumulate ? to[first + t] + x : x;
+        float const x = made[1LL * t * lanes()];
+        float& y = to[pixel(first + t)];
+        y = accumulate ? y + x : x;
       }
     }
   }
 
  private:
+  int pixel(int token) const { return pixels_ ? pixels_[token] : token; }
+  int const* from(int token) const { return pixels_ ? pixels_ + token : nullptr; }
   bool in_place(auto const& v, int channel) const {
     return v.block == lanes() && (v.channel + channel) % lanes() == 0 && width_ % lanes() == 0;
   }
   template <class T>
   T* address(view<T> const& v, int n, int channel, int first) const {
-    return sample_of(v, n) + channel * v.shape.area() + 1LL * first * lanes();
+    return sample_of(v, n) + channel * v.shape.area() + (pixels_ ? 0LL : 1LL * first * lanes());
   }
   /// Returns where tokens are, or copies them to `spare` if their head has no whole blocks.
   head_call at(view<float const> const& v, int n, int head, int part, int first, int count, float* spare) const {
@@ -89,7 +94,7 @@ class attention_heads : public attention_products {
         .blocks = spare, .apart = 1LL * count * lanes(), .count = vectors_, .tokens = count, .rows = nullptr, .row = 0};
     if (in_place(v, channel)) {
       c.blocks = const_cast<float*>(address(v, n, channel, first));  // only read
-      c.apart = v.shape.area() * lanes();
+      c.apart = v.shape.area() * lanes(), c.pixels = from(first);
       return c;
     }
     for (int i = 0; i < padded(); ++i) {
@@ -98,11 +103,13 @@ class attention_heads : public attention_products {
         for (int t = 0; t < count; ++t) to[1LL * t * lanes()] = 0;
         continue;
       }
-      auto const from = v.pixels(n, channel + i);
-      for (int t = 0; t < count; ++t) to[1LL * t * lanes()] = from[first + t];
+      auto const given = v.pixels(n, channel + i);
+      for (int t = 0; t < count; ++t) to[1LL * t * lanes()] = given[pixel(first + t)];
     }
     return c;
   }
+
+  int const* pixels_ = nullptr;  // of the window's tokens; null: all pixels are tokens
 };
 
 }  // namespace dsl::native_cpu::TYPENET_MODE

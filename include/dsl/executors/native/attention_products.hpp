@@ -7,6 +7,7 @@
 #include <dsl/executors/native/attention_softmax.hpp>
 #include <dsl/executors/native/kernels.hpp>
 #include <dsl/operations/operation.hpp>
+#include <dsl/operations/window_attention/loops.hpp>
 
 namespace dsl::native_cpu::TYPENET_MODE {
 
@@ -21,8 +22,14 @@ class attention_products {
         channels_(s.x.shape.channels / 3),
         width_(channels_ / heads_),
         vectors_(blocks_of(width_, k.lanes)),
-        tokens_(static_cast<int>(s.x.shape.area())),
-        query_blocks_((tokens_ + most_queries - 1) / most_queries) {}
+        tokens_(static_cast<int>(is_divided(*s.node) ? 1LL * s.node->window.height * s.node->window.width
+                                                     : s.x.shape.area())),
+        query_blocks_((tokens_ + most_queries - 1) / most_queries),
+        exact_scale_(is_divided(*s.node) ? plain::score_factor(*s.node)
+                                         : 1 / detail::sqrt(static_cast<double>(width_))) {}
+
+  /// Whether attention is between the tokens of a window instead of all.
+  static bool is_divided(node const& n) { return n.kind == op::window_attention; }
 
   int lanes() const { return kernels_.lanes; }
   /// Returns the floats of a head's token, with zeros up to whole vectors.
@@ -68,9 +75,15 @@ class attention_products {
     }
   }
 
-  /// Computes scores = queries keys^T for `rows` queries from `first` on, which have been read, and the keys of a block
-  /// that they see. The factors of a column's tiles fit into the first-level cache.
-  void multiply_keys(float const* queries, int first, int rows, float const* packed, int block, float* scores) const {
+  /// Returns the floats of the biases of all scores. Those of a block of keys are in rows of score_row() floats.
+  long long biases() const { return key_blocks() * biases_of_block(); }
+  long long biases_of_block() const { return tokens_ * score_row(); }
+
+  /// Computes scores = queries keys^T + biases for `rows` queries from `first` on, which have been read, and the keys
+  /// of a block that they see. The factors of a column's tiles fit into the first-level cache.
+  void multiply_keys(float const* queries, int first, int rows, float const* packed, int block, float* scores,
+                     float const* biases = nullptr) const {
+    float const* const start = biases ? biases + block * biases_of_block() + first * score_row() : nullptr;
     int const all = key_vectors(block);
     for (int t = 0; t < column_tiles(all); ++t) {
       column_tile const tile = column_tile_at(t, all);
@@ -78,7 +91,8 @@ class attention_products {
       int const skipped = causal_ && unseen > 0 ? unseen : 0;
       if (skipped >= rows) break;
       multiply(rows - skipped, tile.vectors, queries + 1LL * skipped * padded(), padded(), vectors_,
-               packed + packed_block(block) + 1LL * column * padded(), nullptr, scores + skipped * score_row() + column,
+               packed + packed_block(block) + 1LL * column * padded(),
+               start ? start + skipped * score_row() + column : nullptr, scores + skipped * score_row() + column,
                score_row());
     }
   }
@@ -120,8 +134,8 @@ class attention_products {
 
   static constexpr int block_keys = 256;
   /// Powers of 2 are cheaper than those of e, so scores are multiplied by log2(e).
-  float score_scale() const { return static_cast<float>(1.4426950408889634 * exact_scale()); }
-  float scale() const { return static_cast<float>(exact_scale()); }
+  float score_scale() const { return static_cast<float>(1.4426950408889634 * exact_scale_); }
+  float scale() const { return static_cast<float>(exact_scale_); }
   static constexpr float log_of_2 = 0.693147181F;
 
   kernels const& kernels_;
@@ -130,11 +144,11 @@ class attention_products {
   int channels_;  // of the output
   int width_;     // of a head
   int vectors_;   // of a head
-  int tokens_;
+  int tokens_;    // that see each other
   int query_blocks_;
+  double exact_scale_;
 
  private:
-  double exact_scale() const { return 1 / detail::sqrt(static_cast<double>(width_)); }
   /// Computes C = start + A B in tiles of as many rows as the kernel takes. B has depth * lanes() rows, each of
   /// `vectors` vectors.
   void multiply(int rows, int vectors, float const* a, long long a_row, int depth, float const* b, float const* start,

@@ -23,6 +23,9 @@ struct head_call {
   float const* factors = nullptr;  // of the tokens; null: all are `factor`
   float factor = 1;
   bool accumulate = false;
+  int const* pixels = nullptr;  // of the tokens; null: they follow each other
+
+  long long place(int token) const { return pixels ? pixels[token] : token; }
 };
 
 /// Copies rows of channels out of the blocks, times the factor.
@@ -35,7 +38,7 @@ struct read_head {
     for (int i = 0; i < c.tokens; ++i)
       for (int b = 0; b < c.count; ++b) {
         floats x, y;
-        load<L>(x, c.blocks + b * c.apart + 1LL * i * L);
+        load<L>(x, c.blocks + b * c.apart + c.place(i) * L);
         multiply<L>(y, x, factor);
         store<L>(c.rows + i * c.row + 1LL * b * L, y);
       }
@@ -51,7 +54,7 @@ struct write_head {
     for (int i = 0; i < c.tokens; ++i) {
       floats const factor = (c.factors ? c.factors[i] : c.factor) - floats{};
       for (int b = 0; b < c.count; ++b) {
-        float* const to = c.blocks + b * c.apart + 1LL * i * L;
+        float* const to = c.blocks + b * c.apart + c.place(i) * L;
         floats x, y;
         load<L>(x, c.rows + i * c.row + 1LL * b * L);
         if (c.accumulate) {
@@ -73,12 +76,14 @@ struct turn_head {
   using call = head_call;
   [[gnu::always_inline]] static inline void run(call const& c) {
     for (int b = 0; b < c.count; ++b) {
-      float const* from = c.blocks + b * c.apart;
+      float const* const block = c.blocks + b * c.apart;
       float* const to = c.rows + b * L * c.row;
       int i = 0;
-      for (; i < c.tokens; ++i, from += L)
+      for (; i < c.tokens; ++i) {
+        float const* const from = block + c.place(i) * L;
 #pragma GCC unroll 16
         for (int l = 0; l < L; ++l) to[l * c.row + i] = from[l];
+      }
       for (; i % L != 0; ++i)
         for (int l = 0; l < L; ++l) to[l * c.row + i] = 0;
     }

@@ -19,6 +19,7 @@
 #include <dsl/operations/group_norm/loops.hpp>
 #include <dsl/operations/layer_norm/loops.hpp>
 #include <dsl/operations/local_response_norm/loops.hpp>
+#include <dsl/operations/merge_pixels/loops.hpp>
 #include <dsl/operations/multiply/loops.hpp>
 #include <dsl/operations/pool2d/loops.hpp>
 #include <dsl/operations/position_embedding/loops.hpp>
@@ -27,6 +28,7 @@
 #include <dsl/operations/token_slice/loops.hpp>
 #include <dsl/operations/transfer/loops.hpp>
 #include <dsl/operations/upsample2d/loops.hpp>
+#include <dsl/operations/window_attention/loops.hpp>
 
 namespace dsl::plain::TYPENET_MODE {
 
@@ -63,6 +65,8 @@ constexpr loops<T> loops_of(op kind) {
     case op::class_token: return class_token_loops<T>;
     case op::position_embedding: return position_embedding_loops<T>;
     case op::token_slice: return token_slice_loops<T>;
+    case op::window_attention: return window_attention_loops<T>;
+    case op::merge_pixels: return merge_pixels_loops<T>;
     default: return {};
   }
 }

@@ -64,7 +64,9 @@ TYPENET_INLINE void onnx_writer::write_node() {
     case op::class_token:
     case op::position_embedding:
     case op::token_slice:
-    case op::embedding: return refuse();
+    case op::embedding:
+    case op::window_attention:
+    case op::merge_pixels: return refuse();
     case op::custom: return write_custom();
   }
 }

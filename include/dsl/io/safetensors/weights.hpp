@@ -74,6 +74,10 @@ class weight_reader {
   /// Whether a name in the file belongs to a part to be loaded.
   [[gnu::cold]] bool is_wanted(std::string const& name) const;
   [[gnu::cold]] void require_all(loaded_weights const& found, graph_view const& g) const;
+  /// Returns the name of the relative_position_index that torchvision saves beside a table of biases, or an empty name
+  /// for other weights. The network's type says what it contains.
+  [[gnu::cold]] std::string index_name(graph_view const& g, int k, std::string const& name) const;
+  [[gnu::cold]] void check_index(safetensors::tensor const& t, window const& w) const;
 
   safetensors::file const& file_;
   weights_options const& options_;

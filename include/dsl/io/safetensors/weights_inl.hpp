@@ -80,6 +80,11 @@ TYPENET_INLINE loaded_weights weight_reader::check(engine const& e, weight_layou
       used.push_back(batches_name(name));
       if (auto const* const t = file_.find(used.back())) found.batches_tracked = read_batches(*t);
     }
+    if (std::string const index = index_name(e.graph(), k, name); !index.empty()) {
+      used.push_back(index);
+      if (auto const* const t = file_.find(index))
+        check_index(*t, e.graph().nodes[e.graph().parameters[k].node].window);
+    }
     if (safetensors::tensor const* const t = file_.find(name)) {
       if (options_.skip_mismatch && !has_shape(*t, layout.shape(k))) {
         found.mismatched.push_back(name);
@@ -139,6 +144,24 @@ TYPENET_INLINE long long weight_reader::read_batches(safetensors::tensor const& 
   long long batches = 0;
   std::memcpy(&batches, file_.bytes(t).data(), sizeof batches);
   return batches;
+}
+
+TYPENET_INLINE std::string weight_reader::index_name(graph_view const& g, int k, std::string const& name) const {
+  constexpr std::string_view table = "relative_position_bias_table";
+  bool const torch = options_.naming.convention == weight_convention::torch;
+  if (!torch || g.nodes[g.parameters[k].node].kind != op::window_attention || !name.ends_with(table)) return {};
+  return name.substr(0, name.size() - table.size()) + "relative_position_index";
+}
+
+TYPENET_INLINE void weight_reader::check_index(safetensors::tensor const& t, window const& w) const {
+  auto const tokens = static_cast<std::uint64_t>(w.height) * static_cast<std::uint64_t>(w.width);
+  std::uint64_t count = 1;
+  for (std::uint64_t const side : t.shape) count *= side;
+  if (t.type != safetensors::dtype::i64 || count != tokens * tokens)
+    fail("must have " + shown(t.name) + " with " + std::to_string(tokens * tokens) + " I64, one for each pair of " +
+             std::to_string(tokens) + " tokens; found " + safetensors::facts_of(t.type).name + " " +
+             safetensors::detail::shown(t.shape),
+         "give another file, or the network that it belongs to");
 }
 
 TYPENET_INLINE void weight_reader::require_all(loaded_weights const& found, graph_view const& g) const {

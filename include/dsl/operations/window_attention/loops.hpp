@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/list.hpp>
+#include <dsl/detail/mode.hpp>
+#include <dsl/operations/attention/loops.hpp>
+
+namespace dsl::plain::TYPENET_MODE {
+
+/// The rows of an image, or its columns, divided into windows. Shifted windows wrap around the end of the image, but
+/// tokens before and after the end do not see each other (Liu et al. 2021). With a dilation, a window has every
+/// `dilation`th row (Tu et al. 2022).
+struct window_places {
+  int image, size, shift, dilation;
+
+  int count() const { return image / size; }
+  /// Returns the image's row that is row i of a window.
+  int place(int window, int i) const {
+    if (dilation > 1) return window + i * dilation;
+    int const row = window * size + i + shift;
+    return row < image ? row : row - image;
+  }
+  /// Whether row i of a window is behind the end of the image.
+  bool wraps(int window, int i) const { return dilation == 1 && window * size + i + shift >= image; }
+};
+
+/// The windows of a window_attention. Both windows and the tokens in a window have numbers, row by row.
+struct token_windows {
+  window_places rows, columns;
+
+  token_windows(node const& n, shape const& image)
+      : rows{image.height, n.window.height, n.window.pad_top, n.window.row_dilation},
+        columns{image.width, n.window.width, n.window.pad_left, n.window.column_dilation} {}
+
+  int count() const { return rows.count() * columns.count(); }
+  int tokens() const { return rows.size * columns.size; }
+  /// Returns the image's pixel that is a token of a window.
+  int pixel(int window, int token) const {
+    int const row = rows.place(window / columns.count(), token / columns.size);
+    return row * columns.image + columns.place(window % columns.count(), token % columns.size);
+  }
+  /// Whether two tokens of a window see each other.
+  bool sees(int window, int a, int b) const {
+    int const down = window / columns.count(), right = window % columns.count();
+    return rows.wraps(down, a / columns.size) == rows.wraps(down, b / columns.size) &&
+           columns.wraps(right, a % columns.size) == columns.wraps(right, b % columns.size);
+  }
+  /// Returns the number of the offset between a query and a key: that of torchvision's relative_position_index.
+  int offset(int query, int key) const {
+    int const down = query / columns.size - key / columns.size + rows.size - 1;
+    return down * (2 * columns.size - 1) + query % columns.size - key % columns.size + columns.size - 1;
+  }
+  int offsets() const { return (2 * rows.size - 1) * (2 * columns.size - 1); }
+};
+
+/// Returns the factor of the scores of a window_attention.
+inline double score_factor(node const& n) { return n.rate > 0 ? 1 / detail::sqrt(n.rate) : 1; }
+
+/// Calls f(head, number of the head, windows, window) for every head of every window of every sample.
+template <class T, class F>
+void for_each_window(host::bound_step<T> const& b, int channels, F f) {
+  token_windows const windows(*b.node, b.x.shape);
+  int const width = channels / b.node->groups;
+  for (int n = 0; n < b.x.batch; ++n)
+    for (int head = 0; head < b.node->groups; ++head)
+      for (int w = 0; w < windows.count(); ++w)
+        f(attention_head<T>{b.x, n, head * width, width, channels, score_factor(*b.node)}, head, windows, w);
+}
+
+/// One window of one head, whose scores have the bias of their offset.
+template <class T>
+struct window_scores {
+  attention_head<T> const& head;
+  token_windows const& windows;
+  int window;
+  T const* bias;  // of offset o: bias[o * heads]
+  int heads;
+
+  double score(int query, int key) const {
+    return head.score(windows.pixel(window, query), windows.pixel(window, key)) +
+           static_cast<double>(bias[windows.offset(query, key) * heads]);
+  }
+  /// Calls f(key) for each key that a query sees.
+  template <class F>
+  void for_each_key(int query, F f) const {
+    for (int key = 0; key < windows.tokens(); ++key)
+      if (windows.sees(window, query, key)) f(key);
+  }
+};
+
+/// Computes y = softmax(queries keys^T factor + bias) values in each window, one query at a time.
+template <class T>
+[[gnu::cold]] void window_attention_forward(host::bound_step<T> const& b, step_context const&) {
+  T const* const table = b.parameter(role::kernel);
+  for_each_window(b, b.to.shape.channels, [&](attention_head<T> const& h, int head, token_windows const& all, int w) {
+    window_scores<T> const s{h, all, w, table + head, b.node->groups};
+    for (int i = 0; i < all.tokens(); ++i) {
+      running_softmax seen;
+      s.for_each_key(i, [&](int j) { seen.see(s.score(i, j), 0); });
+      constexpr int most = 64;  // channels at a time, whose sums fit on the stack
+      for (int begin = 0; begin < h.width; begin += most) {
+        int const count = h.width - begin < most ? h.width - begin : most;
+        double sums[most] = {};
+        s.for_each_key(i, [&](int j) {
+          double const weight = seen.weight(s.score(i, j));
+          for (int c = 0; c < count; ++c) sums[c] += weight * h.input(2, begin + c, all.pixel(w, j));
+        });
+        for (int c = 0; c < count; ++c) b.to(h.n, h.first + begin + c, all.pixel(w, i)) = static_cast<T>(sums[c]);
+      }
+    }
+  });
+}
+
+/// Computes the gradients of queries, keys and values as attention does, and that of the biases, which is the sum of
+/// p_ij (t_ij - sum_k p_ik t_ik) over all pairs of tokens with the same offset, in double.
+template <class T>
+[[gnu::cold]] void window_attention_backward(host::bound_step<T> const& b, step_context const&) {
+  int const channels = b.dy.shape.channels, heads = b.node->groups;
+  T const* const table = b.parameter(role::kernel);
+  detail::list<double> biases(token_windows(*b.node, b.x.shape).offsets() * heads, 0.0);
+  for (int n = 0; b.to.data && !b.accumulate && n < b.x.batch; ++n)
+    for (int c = 0; c < b.x.shape.channels; ++c)
+      for (long long i = 0; i < b.x.shape.area(); ++i) b.to(n, c, i) = 0;
+  for_each_window(b, channels, [&](attention_head<T> const& h, int head, token_windows const& all, int w) {
+    window_scores<T> const s{h, all, w, table + head, heads};
+    auto const slope = [&](int c, int i) { return static_cast<double>(b.dy(h.n, h.first + c, all.pixel(w, i))); };
+    auto const product = [&](int i, int j) {  // t_ij
+      double sum = 0;
+      for (int c = 0; c < h.width; ++c) sum += slope(c, i) * h.input(2, c, all.pixel(w, j));
+      return sum;
+    };
+    auto const add = [&](int part, int c, int token, double number) {
+      b.to(h.n, part * channels + h.first + c, all.pixel(w, token)) += static_cast<T>(number);
+    };
+    for (int i = 0; i < all.tokens(); ++i) {
+      running_softmax seen;
+      s.for_each_key(i, [&](int j) { seen.see(s.score(i, j), product(i, j)); });
+      s.for_each_key(i, [&](int j) {
+        double const p = seen.weight(s.score(i, j)), d = p * (product(i, j) - seen.mean());
+        biases[all.offset(i, j) * heads + head] += d;
+        for (int c = 0; b.to.data && c < h.width; ++c) {
+          add(0, c, i, d * h.scale * h.input(1, c, all.pixel(w, j)));
+          add(1, c, j, d * h.scale * h.input(0, c, all.pixel(w, i)));
+          add(2, c, j, p * slope(c, i));
+        }
+      });
+    }
+  });
+  for (int k = 0; b.gradient(role::kernel) && k < biases.size(); ++k)
+    b.gradient(role::kernel)[k] = static_cast<T>(biases[k]);
+}
+
+template <class T>
+inline constexpr loops<T> window_attention_loops{.forward = window_attention_forward<T>,
+                                                 .backward = window_attention_backward<T>};
+
+}  // namespace dsl::plain::TYPENET_MODE

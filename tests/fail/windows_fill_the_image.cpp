@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+// EXPECT: windows: the height and width of the input must be multiples of the window's size, and the shift must be smaller than this size; change the window, the shift or the size of the images
+// EXPECT-RE: dsl::at<1>, (Layer=)?dsl::window_attention<2, 5(, 0, 0)?>, (Window=)?5, (Shift=)?0, (Input=)?.*shape\{12, 8, 8\}
+#include <dsl/language.hpp>
+
+#ifdef FIXED
+constexpr int number = 4;
+#else
+constexpr int number = 5;
+#endif
+using model = dsl::network<dsl::image<3, 8, 8>, dsl::conv2d<12, 1>, dsl::window_attention<2, number>>;
+constexpr dsl::shape output = model::output;

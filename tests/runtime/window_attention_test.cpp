@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+#include "support/catch.hpp"
+#include "support/trajectory.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <dsl/dsl.hpp>
+#include <dsl/executors/host/engine.hpp>
+#include <dsl/io/weight_names.hpp>
+#include <dsl/models/maxvit.hpp>
+#include <dsl/models/swin.hpp>
+#include <dsl/training/weights.hpp>
+
+// Compares small networks with attention in windows with those of torchvision, whose losses and gradients
+// tests/fixtures/make_torch_windows.py has saved, and the windows of this attention with attention in a whole image.
+
+namespace {
+
+using namespace dsl;
+
+using small_swin = network<
+    image<3, 56, 56>,
+    named<"features", numbered<conv2d<8, 4, stride<4>, pad<0>>, identity, layer_norm<>>,
+          models::swin_stage<8, 2, 0, 2, 4, 0.0>, models::swin_merging<16>, models::swin_stage<16, 4, 2, 2, 4, 0.0>>,
+    named<"norm", layer_norm<>>, models::classifier<"head", 5>>;
+
+using small_maxvit =
+    network<image<3, 56, 56>,
+            named<"stem", numbered<conv2d<8, 3, stride<2>, pad<1>, bias<false>>, models::maxvit_norm, gelu>,
+                  numbered<conv2d<8, 3, pad<1>>>>,
+            named<"blocks", models::maxvit_block<32, 0, 2, 4, 0.0>, models::maxvit_block<64, 2, 2, 4, 0.0>>,
+            named<"classifier", global_avg_pool2d, flatten, layer_norm<>, dense<64>, dsl::tanh,
+                  pointwise_dense<5, bias<false>>>,
+            softmax>;
+
+/// What PyTorch has computed for one network.
+struct saved_run {
+  double rate = 0;
+  std::vector<double> losses;
+  std::vector<std::string> names;  // of the parameters, sorted
+  std::vector<double> norms, sums;
+};
+
+saved_run read_run(std::string const& network, std::string const& type) {
+  std::ifstream in(TYPENET_TEST_DATA "/torch_windows.txt");
+  saved_run found;
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream words(line);
+    std::string name, number_type;
+    words >> name >> number_type;
+    if (name != network) continue;
+    bool const wanted = number_type == type;
+    words >> found.rate;
+    for (double x = 0; wanted && words >> x;) found.losses.push_back(x);
+    if (number_type != "float64") continue;
+    for (double norm = 0, sum = 0; in >> name && name != "end";) {
+      in >> norm >> sum;
+      found.names.push_back(name), found.norms.push_back(norm), found.sums.push_back(sum);
+    }
+  }
+  return found;
+}
+
+/// Returns the number of each parameter of the graph in the order of the names.
+std::vector<std::uint32_t> ranks_of(graph_view const& g, std::vector<std::string> const& sorted) {
+  std::vector<std::uint32_t> ranks;
+  std::vector<std::string> const own = weight_names(g);
+  std::size_t found = 0;
+  for (int k = 0; k < g.size.parameters; ++k) {
+    std::string const& name = own[static_cast<std::size_t>(k)];
+    auto const at = std::find(sorted.begin(), sorted.end(), name);
+    INFO(name);
+    if (g.parameters[k].is_statistic()) {
+      ranks.push_back(0);
+      continue;
+    }
+    ++found;
+    REQUIRE(at != sorted.end());
+    ranks.push_back(static_cast<std::uint32_t>(at - sorted.begin()));
+  }
+  REQUIRE(found == sorted.size());
+  return ranks;
+}
+
+double initial(parameter const& p, std::uint32_t rank, std::uint32_t i) {
+  double const number = test::symmetric(rank, i);
+  double const rows = p.dims[0], columns = static_cast<double>(p.count()) / rows;
+  return p.role == role::gamma    ? 1 + 0.1 * number
+         : p.role == role::kernel ? number * std::sqrt(6 / (rows + columns))
+                                  : 0.1 * number;
+}
+
+/// Trains as PyTorch did, and compares losses and gradients within relative bounds.
+template <class T>
+void follow(std::unique_ptr<engine> e, saved_run const& theirs, double bound) {
+  constexpr int samples = 2, classes = 5;
+  auto& host = dynamic_cast<host::engine<T>&>(*e);
+  graph_view const& g = e->graph();
+  std::vector<std::uint32_t> const ranks = ranks_of(g, theirs.names);
+  int const program = e->prepare(mode::training, samples);
+  for (int k = 0; k < g.size.parameters; ++k) {
+    parameter const& p = g.parameters[k];
+    if (p.is_statistic()) continue;
+    std::uint32_t const rank = ranks[static_cast<std::size_t>(k)];
+    std::vector<float> numbers(static_cast<std::size_t>(p.count()));
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      numbers[i] = static_cast<float>(initial(p, rank, static_cast<std::uint32_t>(i)));
+    e->write_parameter(k, numbers.data());  // tells the engine that they changed
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      host.parameter_data(k)[i] = static_cast<T>(initial(p, rank, static_cast<std::uint32_t>(i)));
+  }
+  for (std::size_t step = 0; step < theirs.losses.size(); ++step) {
+    INFO("step " << step);
+    std::vector<std::int32_t> labels;
+    for (int n = 0; n < samples; ++n) labels.push_back(test::label(static_cast<int>(step), n, classes));
+    for (std::uint32_t i = 0; i < samples * g.shape_of(0).size(); ++i)
+      host.input_data(program)[i] = static_cast<T>(test::picture(static_cast<int>(step), i));
+    e->run(program, {nullptr, labels.data(), samples, step, theirs.rate});
+    CHECK(e->metrics(program).loss / samples == approx(theirs.losses[step]).epsilon(bound));
+    for (int k = 0; step == 0 && k < g.size.parameters; ++k) {
+      if (g.parameters[k].is_statistic()) continue;
+      std::size_t const rank = ranks[static_cast<std::size_t>(k)];
+      double sum = 0;
+      for (long long i = 0; i < g.parameters[k].count(); ++i)
+        sum += static_cast<double>(host.parameter_gradient_data(k)[i]) *
+               test::symmetric(static_cast<std::uint32_t>(5000 + rank), static_cast<std::uint32_t>(i));
+      INFO(theirs.names[rank]);
+      // A batch_norm behind a 1x1 convolution cancels the bias of a batch_norm before it, whose gradient is rounding.
+      CHECK(std::abs(sum - theirs.sums[rank]) <= bound * (theirs.norms[rank] + 0.01));
+    }
+  }
+}
+
+template <class Network>
+void compare(std::string const& name) {
+  engine_options const o{.update = {.momentum = 0.9, .rate_in_velocity = false}, .verify = &verify};
+  saved_run const wide = read_run(name, "float64"), narrow = read_run(name, "float32");
+  REQUIRE(wide.losses.size() == 8);
+  follow<double>(reference<double>{}.make_engine(Network::view(), o), wide, 1e-9);
+  follow<float>(native{.threads = 2}.make_engine(Network::view(), o), narrow, 1e-4);
+}
+
+}  // namespace
+
+TEST_CASE("attention in windows: a small Swin Transformer has torchvision's losses and gradients") {
+  compare<small_swin>("swin");
+}
+TEST_CASE("attention in windows: a small MaxViT has torchvision's losses and gradients") {
+  compare<small_maxvit>("maxvit");
+}
