@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Times attention of the native executor for benchmarks/attention:
+// Times attention on the native executor, for benchmarks/attention:
 //   attention_step <tokens> <heads> <width of a head> <batch> <causal: 0 or 1> <threads>
-// For each line "forward" or "backward" on the standard input it runs that pass twice and prints the seconds of the
-// second call, elapsed and of processor time, as a line. Queries, keys, values and the output's gradient are random.
+// For each line "forward" or "backward" on standard input, runs that pass twice and prints, in one line, the elapsed
+// seconds and the processor seconds of the second run. Queries, keys, values and the output's gradient are random.
 #include <dsl/detail/philox.hpp>
 #include <dsl/executors/native/attention.hpp>
 

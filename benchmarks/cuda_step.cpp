@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// MiniGoogLeNet's step on a GPU: one measured figure per call, printed as one JSON line, the counterpart of
+// Measures MiniGoogLeNet's step on a GPU. Each call prints one measurement as one JSON line, like
 // peers/minigooglenet_torch_cuda.py:
 //   cuda_step [train|infer] [batch] [bf16|tf32|fp32_strict] [steps] [warmup] [resident|host] [deterministic]
 //   [one_queue]
-//   cuda_step serve     the same words line by line from standard input, one JSON line each; a request that equals the
-//                       last one measures the same engine again, so that a peer can have its turn in between
-//   cuda_step launches [the same words]     where the time of a step goes: a line for each launch, as a table
-// train: forward, loss, backward, SGD with momentum; resident: on batches gathered and augmented on the device; host:
-// on one batch, copied from pinned memory each step, as infer does; one_queue: no step goes on beside another. Exit
-// code 77: there is no device.
+//   cuda_step serve     reads the same words line by line from standard input, and prints one JSON line each; a
+//                       request that equals the last one measures the same engine again
+//   cuda_step launches [the same words]     prints the time of each launch of a step, as a table
+// train: forward, loss, backward, SGD with momentum. infer: forward. resident: batches are gathered and augmented on
+// the device. host: one batch is copied from pinned memory in each step, as in infer. one_queue: steps of the plan do
+// not run concurrently. The exit code is 77 if there is no device.
 #include "cuda_step.hpp"
 #include "gpu_launches.hpp"
 #include "launch_times.hpp"
@@ -61,7 +61,7 @@ long long device_bytes_in_use() {
   return ::cudaMemGetInfo(&free, &all) == cudaSuccess ? static_cast<long long>(all - free) : 0;
 }
 
-/// The engine of the last request, kept for the next one if it asks for the same.
+/// The engine of the last request. It is kept, and used again if the next request asks for the same engine.
 class bench {
  public:
   void answer(std::vector<std::string> const& words) {
@@ -102,7 +102,7 @@ class bench {
   long long device_bytes_ = 0;
 };
 
-/// Prints what each launch of the step costs, by the names that the plan gives them.
+/// Prints the cost of each launch of the step, with the name that the plan gives it.
 void print_launches(dsl::bench::step_request const& r) {
   dsl::cu::api const libraries;
   step one(
@@ -119,7 +119,7 @@ void print_launches(dsl::bench::step_request const& r) {
                                          .target = dsl::cu::target_for(t)});
   std::vector<dsl::bench::gpu_launch> const launches = dsl::bench::gpu_launches(g, p, t).all();
   dsl::plan_streams const queues = dsl::find_streams(g, p);
-  bool const named = launches.size() == costs.size();  // not for a batch from the host in training
+  bool const named = launches.size() == costs.size();  // false in training with batches from the host
   std::printf("%s\n\n| launch | queue | nodes | GFLOP | MB | alone, us | the step without it, us less |\n",
               f.description.c_str());
   std::printf("|---|---:|---:|---:|---:|---:|---:|\n");

@@ -22,32 +22,32 @@ struct step_request {
   dsl::precision precision = dsl::precision::bf16;
   int steps = 50;
   int warmup = 10;
-  /// In training, batches are gathered and augmented on the device; otherwise each is copied from the same pinned host
-  /// memory.
+  /// In training, whether batches are gathered and augmented on the device. Otherwise each batch is copied from the
+  /// same pinned host memory.
   bool resident = true;
   bool deterministic = false;
   bool one_queue = false;
-  int pictures = 50'000;  // the size of the data set on the device, at least one block of steps
+  int pictures = 50'000;  // size of the data set on the device; it is increased to one block of steps
   std::string cache = cu::cache_folder();
   int device = 0;
 };
 
-/// Seconds per step, measured in three ways, and the parts of a step.
+/// The seconds per step, measured in three ways, and other figures of a step.
 struct step_figures {
-  double step_s = 0;     // in a block of steps whose last metrics are waited for
-  double latency_s = 0;  // median of steps each of which is waited for, as in fit()
-  double replay_s = 0;   // only the recorded graph, launched back to back, by the device's clock
-  // time until the first step: plans are chosen or timed, kernels compiled or read from the cache
+  double step_s = 0;     // in a block of steps; only the metrics of the last step are waited for
+  double latency_s = 0;  // median of steps whose metrics are waited for after each step, as in fit()
+  double replay_s = 0;   // of the recorded graph alone, launched repeatedly, by the device's clock
+  // time until the first step, in which plans are chosen or timed, and kernels are compiled or read from the cache
   double prepare_s = 0;
-  double loss = 0;  // mean of the first step, from weights that depend only on a seed; 0 in inference
+  double loss = 0;  // mean loss of the first step, from weights that depend only on the seed; 0 in inference
   test::watched_calls::recorded_step recorded{};
   long calls_a_step = 0;
-  bool allocates = false;  // after the warm-up
+  bool allocates = false;  // whether steps allocate memory after the warm-up
   long long arena_bytes = 0, planned_bytes = 0, executor_bytes = 0;
   std::string description;
 };
 
-/// An engine and its program, made once; measure() can be called repeatedly.
+/// An engine and its program, which are made once; measure() can be called repeatedly.
 template <class Model>
 class measured_step {
  public:
@@ -64,7 +64,7 @@ class measured_step {
     shape const picture = g.shape_of(g.nodes[0].output);
     auto const classes = static_cast<std::uint32_t>(g.shape_of(g.result()).size());
     if (resident()) {
-      // Random numbers are repeated: drawing hundreds of MB would take longer than the measurement.
+      // The same random numbers are repeated, since drawing hundreds of MB would take longer than the measurement.
       auto const count = static_cast<std::size_t>(std::max(r.pictures, r.batch * std::max(r.steps, r.warmup)));
       std::vector<std::uint8_t> pixels(count * static_cast<std::size_t>(picture.size()));
       for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<std::uint8_t>(i * i * 2654435761U >> 24);
@@ -81,7 +81,7 @@ class measured_step {
     for (float& v : images_) v = random.uniform(-1.7F, 1.7F);
     for (int i = 0; i < r.batch; ++i) labels_.push_back(static_cast<std::int32_t>(random.below(classes)));
     begin_block();
-    run(true);  // the host's batch is copied to pinned memory, where it stays
+    run(true);  // copies the host's batch to pinned memory, where it stays
     wait();
     if (r.train) loss_ = engine_->metrics(program_).loss / r.batch;
     recorded_ = test::watched_calls::last_recorded();
@@ -131,7 +131,8 @@ class measured_step {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
   }
   bool resident() const { return request_.train && request_.resident; }
-  /// A data set has a limited number of batches; no block is longer.
+  /// Makes the next step take the first batch of the data set again, since the data set has a limited number of
+  /// batches.
   void begin_block() {
     if (resident()) engine_->start_epoch(program_, 0, 0);
   }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Trains MiniGoogLeNet on a GPU with the seeds' recipe and prints one JSON line an epoch, and one at the end:
+// Trains MiniGoogLeNet on a GPU, by default with the recipe of the Keras tutorials. Prints one JSON line per epoch, and
+// one at the end:
 //   cuda_train [name=value]...
-// epochs=4 batch=64 rate=0.005 bn_momentum=0.99 seed=0 precision=bf16 deterministic=0 data=synthetic train=0 test=0
-// schedule=poly nesterov=0 weight_decay=0 label_smoothing=0 augment=shift_flip
-// data: synthetic, cifar10 (where $TYPENET_DATA says) or a folder of CIFAR-10's .bin files. train, test: pictures; 0:
-// all of CIFAR-10's, 10,000 and 1,000 drawn ones. SGD with momentum 0.9. schedule: poly, a straight line from the rate
-// to 0, or one_cycle, whose highest rate it is. augment: shift_flip, crop_flip or none. Exit code 77: there is no
+// The options and their default values are: epochs=4 batch=64 rate=0.005 bn_momentum=0.99 seed=0 precision=bf16
+// deterministic=0 data=synthetic train=0 test=0 schedule=poly nesterov=0 weight_decay=0 label_smoothing=0
+// augment=shift_flip. data is synthetic, cifar10 (in the folder $TYPENET_DATA) or the path of a folder with CIFAR-10's
+// .bin files. train and test are numbers of images; 0 stands for all images of CIFAR-10, or for 10,000 and 1,000
+// synthetic ones. The optimizer is SGD with momentum 0.9. schedule is poly, which decreases the rate linearly to 0, or
+// one_cycle, whose highest rate is `rate`. augment is shift_flip, crop_flip or none. The exit code is 77 if there is no
 // device.
 #include <dsl/data/crop_and_cutout.hpp>
 #include <dsl/callbacks.hpp>

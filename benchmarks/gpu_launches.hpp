@@ -14,23 +14,23 @@ namespace dsl::bench {
 
 /// A tensor or arena that a launch reads or writes completely.
 struct traffic {
-  int memory = -1;  // equal numbers mean the same memory: plan.buffers, then the plan's other regions
+  int memory = -1;  // number of the memory: first the plan's buffers, then its other regions
   long long bytes = 0;
   bool writes = false;
 };
 
-/// A unit of work that a step of the GPU executor enqueues: a kernel of ours, a plan of cuDNN's, or a copy to or from
-/// the host.
+/// A unit of work that a step of the GPU executor enqueues: one of typenet's kernels, one of cuDNN's plans, or a copy
+/// to or from the host.
 struct gpu_launch {
   enum class maker : unsigned char { ours, cudnn, copy };
   maker by = maker::ours;
   std::string what{};   // "batch_norm_apply", "convolution"
   std::string of{};     // "2.inception_module"; empty if it belongs to no layer
   int step = -1;        // the first step of the plan that it computes
-  int last_step = -1;   // and the last one
+  int last_step = -1;   // the last step that it computes
   double flops = 0;     // multiplications and additions of convolutions and dense layers
-  long long tiles = 0;  // cudnn: blocks of `tile` outputs, before cuDNN splits sums
-  double fill = 1;      // cudnn: the share of these tiles that is output
+  long long tiles = 0;  // cudnn: number of blocks of `tile` outputs, before cuDNN splits sums
+  double fill = 1;      // cudnn: the share of these tiles that contains output
   std::vector<traffic> moves{};
 
   long long bytes() const {
@@ -40,9 +40,9 @@ struct gpu_launch {
   }
 };
 
-/// Returns the launches of one step of one device, in the plan's order, by the same rules as cu::step_recorder if cuDNN
-/// has a plan for every convolution; training takes its batches from a data set on the device. Throws executor_error
-/// for operations that the GPU executor refuses.
+/// Determines the launches of one step of one device, in the plan's order. The rules are those of cu::step_recorder if
+/// cuDNN has a plan for every convolution. Training takes its batches from a data set on the device. Throws
+/// executor_error for operations that the GPU executor does not support.
 class gpu_launches {
  public:
   gpu_launches(graph_view const& g, plan const& p, cu::storage t) : g_(g), p_(p), t_(t) {
@@ -97,7 +97,7 @@ class gpu_launches {
                    s, 1);
       case action::forward:
       case action::backward: return operation(s, count);
-      case action::all_reduce: return;  // not on one device
+      case action::all_reduce: return;  // does not exist on one device
       case action::add_gradients: break;
     }
     throw executor_error("gpu_launches: the plan has a step that the GPU executor does not support");
@@ -126,8 +126,8 @@ class gpu_launches {
     }
   }
 
-  /// Returns a pass as a matrix product: one row per output pixel in `forward`, per input pixel in `backward_data`, and
-  /// per number of a filter in `backward_weights`; one column per channel of the result.
+  /// Describes a pass as a matrix product. It has one row per output pixel in `forward`, per input pixel in
+  /// `backward_data`, and per number of a filter in `backward_weights`, and one column per channel of the result.
   void convolution(int s) {
     step const& x = p_.steps[s];
     node const& n = g_.nodes[x.node];
@@ -159,7 +159,8 @@ class gpu_launches {
   void batch_norm(int s, int count) {
     if (p_.options.mode != mode::training) return add({.what = "batch_norm_apply"}, s, count);
     bool const forward = p_.steps[s].what == action::forward;
-    // The first launch of two reads all that both do, and writes only a few numbers per channel.
+    // The first of the two launches reads everything that both launches read, and writes only a few numbers per
+    // channel.
     add({.what = forward ? "batch_norm_statistics" : "batch_norm_gradients"}, s, count, false);
     bool wanted = forward;
     for (int i = s; i < s + count; ++i) wanted = wanted || writes_a_tensor(p_.steps[i]);
@@ -191,7 +192,7 @@ class gpu_launches {
   }
   int memory_of(region r) const { return p_.buffers.size() + static_cast<int>(r); }
 
-  /// Adds the tensors of `count` steps; with `writes`, also those that they write.
+  /// Adds the tensors that `count` steps read and, with `writes`, those that they write.
   void add(gpu_launch l, int s, int count, bool writes = true) {
     l.step = s, l.last_step = s + count - 1;
     for (int i = s; s >= 0 && i < s + count; ++i) {

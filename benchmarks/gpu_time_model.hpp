@@ -9,7 +9,7 @@
 
 namespace dsl::bench {
 
-/// What a GPU can do at most; `reached` has the shares of it that kernels reach.
+/// The limits of a GPU. `reached` has the shares of these limits that kernels reach.
 struct gpu_facts {
   char const* name = "";
   int multiprocessors = 132;
@@ -19,11 +19,11 @@ struct gpu_facts {
   double bf16_flops_s = 0, tf32_flops_s = 0, fp32_flops_s = 0;
 };
 struct reached {
-  double bandwidth = 0.9;   // of memory and L2
-  double arithmetic = 0.7;  // of the tensor cores, with every multiprocessor busy
+  double bandwidth = 0.9;   // share of the bandwidth of memory and L2
+  double arithmetic = 0.7;  // share of the tensor cores' rate, with every multiprocessor busy
   double kept_in_l2 = 0.7;  // the share of L2 in which a tensor is still found when it is read again
   double begin_s = 1.0e-6;  // from the end of a kernel to the beginning of the next one, in a recorded graph
-  double least_s = 2.0e-6;  // of a kernel that does almost nothing
+  double least_s = 2.0e-6;  // the time of a kernel that does almost nothing
   double copy_s = 2.5e-6;   // the same for a copy from or to the host
 };
 /// The data sheets of the SXM modules, without sparsity.
@@ -38,7 +38,7 @@ inline constexpr gpu_facts h200{.name = "H200 SXM",
                                 .tf32_flops_s = 494e12,
                                 .fp32_flops_s = 67e12};
 
-/// The memory in L2: what was used least recently is evicted first.
+/// The contents of the L2 cache. The memory that was used least recently is evicted first.
 class l2_contents {
  public:
   explicit l2_contents(long long bytes) : bytes_(bytes) {}
@@ -64,17 +64,17 @@ class l2_contents {
   std::list<entry> recent_{};
 };
 
-/// The time of a launch alone on the device, in seconds, and what it waits for.
+/// The time that a launch takes alone on the device, in seconds, and the parts of this time.
 struct launch_time {
   double arithmetic = 0;
   double memory = 0;
-  double fixed = 0;  // before it does anything, including the time of the smallest launch
+  double fixed = 0;  // the time before its work begins, including that of the smallest launch
   double least = 0;
   double work() const { return std::max({arithmetic, memory, least}); }
   double all() const { return fixed + work(); }
 };
 
-/// Returns the times of all launches of a step, in order: a tensor is read from L2 if it was used recently.
+/// Returns the times of all launches of a step, in order. A tensor is read from L2 if it was used recently.
 inline std::vector<launch_time> times_of(std::vector<gpu_launch> const& launches, gpu_facts const& on, reached const& r,
                                          double flops_s) {
   l2_contents l2(static_cast<long long>(r.kept_in_l2 * static_cast<double>(on.l2_bytes)));
@@ -85,7 +85,7 @@ inline std::vector<launch_time> times_of(std::vector<gpu_launch> const& launches
     for (traffic const& m : l.moves) {
       auto const bytes = static_cast<double>(m.bytes);
       all += bytes;
-      if (m.writes || !l2.has(m.memory)) far += bytes;  // written data leaves L2 at some time
+      if (m.writes || !l2.has(m.memory)) far += bytes;  // data that was written is later copied from L2 to memory
     }
     for (traffic const& m : l.moves) l2.use(m.memory, m.bytes);
     t.memory = std::max(far / on.memory_bytes_s, all / on.l2_bytes_s) / r.bandwidth;
@@ -102,9 +102,10 @@ inline std::vector<launch_time> times_of(std::vector<gpu_launch> const& launches
   return times;
 }
 
-/// Returns the seconds of a step whose launches run on up to two queues, as find_streams() assigns them. Two concurrent
-/// launches share the device: each runs as fast as alone while their demands for memory or arithmetic do not exceed it.
-/// Throws std::invalid_argument if launches wait for each other, so that some never begin.
+/// Computes the seconds of a step whose launches run on up to two queues, as find_streams() assigns them. Two
+/// concurrent launches share the device: each runs as fast as alone as long as together they do not demand more
+/// bandwidth or arithmetic than the device has. Throws std::invalid_argument if launches wait for each other, so that
+/// some never begin.
 class queue_times {
  public:
   queue_times(std::vector<gpu_launch> const& launches, std::vector<launch_time> const& times,
@@ -113,14 +114,14 @@ class queue_times {
     for (std::size_t i = 0; i < launches.size(); ++i) {
       int const s = launches[i].step;
       queue_[s < 0 ? 0 : queues.stream[s]].push_back(i);
-      int last = -1;  // step of the other queue
+      int last = -1;  // the last step of the other queue that it waits for
       for (int k = s; s >= 0 && k <= launches[i].last_step; ++k) last = std::max(last, queues.wait[k]);
       waits_.push_back(last);
     }
   }
   double run() {
     std::size_t next[2] = {0, 0};
-    double fixed[2] = {0, 0}, work[2] = {0, 0};  // the rest of the running launch
+    double fixed[2] = {0, 0}, work[2] = {0, 0};  // the rest of the launch that runs on each queue
     bool on[2] = {false, false};
     double now = 0;
     for (;;) {
@@ -135,7 +136,7 @@ class queue_times {
         throw std::invalid_argument("queue_times: " + std::to_string(left) +
                                     " launches wait for each other, or for themselves");
       }
-      // The share of the device that each demands while it runs.
+      // The share of the device that each launch demands while it runs.
       double speed = 1;
       if (on[0] && on[1] && fixed[0] <= 0 && fixed[1] <= 0) {
         launch_time const &a = times_[queue_[0][next[0]]], &b = times_[queue_[1][next[1]]];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The machine code of every kernel of ours that MiniGoogLeNet's plans can use, for benchmarks/kernel_resources to read;
-// needs NVRTC, no GPU:
+// Compiles every one of typenet's kernels that MiniGoogLeNet's plans can use, for benchmarks/kernel_resources, which
+// reads the machine code. Needs NVRTC, but no GPU:
 //   kernel_code FILE.cubin [sm_90a] [batch] [bf16|f32]
-// prints a line for each kernel: its number (the function is k<number>), name, blocks and threads.
+// Prints a line for each kernel: its number (the function is named k<number>), its name, its blocks and its threads.
 #include <dsl/dsl.hpp>
 #include <dsl/executors/cuda/kernel_library.hpp>
 

@@ -12,17 +12,18 @@
 // these calls.
 namespace dsl::bench {
 
-/// What one launch of a step costs, in microseconds.
+/// The cost of one launch of a step.
 struct launch_cost {
-  int nodes = 0;        // of the graph: one or more kernels, copies
-  double alone_us = 0;  // repeated back to back, with all that it reads in the cache
-  double saves_us = 0;  // by how much the step is shorter without it; about 0 where another queue takes longer
+  int nodes = 0;        // number of nodes in the graph: kernels or copies
+  double alone_us = 0;  // microseconds if it is repeated alone, with everything that it reads in the cache
+  double saves_us = 0;  // microseconds that the step takes less without it; about 0 if another queue takes longer
 };
 
-/// A copy of the graph that was recorded last, and where each launch's nodes begin in it.
+/// A copy of the graph that was recorded last, and the range of nodes of each launch in it.
 class recorded_graph {
  public:
-  /// For watched_calls: called with each recorded graph, and after each launch of a recording.
+  /// The functions that watched_calls calls: keep() with each recorded graph, and mark() after each launch of a
+  /// recording.
   static void keep(cudaGraph_t graph) {
     if (one().copy) ::cudaGraphDestroy(std::exchange(one().copy, nullptr));
     require(::cudaGraphClone(&one().copy, graph));
@@ -43,7 +44,7 @@ class recorded_graph {
     one().marks.push_back(graph ? nodes_of(graph).size() : 0);
   }
 
-  /// Returns what each launch costs; the stream must be idle. The results of the graph's step are lost.
+  /// Returns the cost of each launch. The stream must be idle. The results of the graph's step are lost.
   static std::vector<launch_cost> costs(cudaStream_t s, int launches) {
     recorded_graph const& g = one();
     double const whole = microseconds(g.copy, s, launches);
@@ -102,7 +103,8 @@ class recorded_graph {
     if (count > 0) get(found.data(), edges.data(), &count);
     return found;
   }
-  /// Returns a copy with these nodes alone, or with all others, each behind what the removed ones were behind.
+  /// Return a copy of the graph that has only these nodes, or all others. Nodes that depended on a removed node then
+  /// depend on the nodes before it.
   static cudaGraph_t only(std::size_t begin, std::size_t end) {
     return copy_without([&](std::size_t i) { return i < begin || i >= end; });
   }
@@ -128,7 +130,7 @@ class recorded_graph {
     }
     return copy;
   }
-  /// The best of three means.
+  /// Returns the microseconds of a launch: the least of three means.
   static double microseconds(cudaGraph_t graph, cudaStream_t s, int launches) {
     cudaGraphExec_t exec = nullptr;
     require(::cudaGraphInstantiate(&exec, graph, cudaGraphInstantiateFlagUseNodePriority));
@@ -152,10 +154,10 @@ class recorded_graph {
   }
 
   cudaGraph_t copy = nullptr;
-  std::vector<cudaGraphNode_t> nodes{};  // of the copy, in the order of the recording
-  unsigned long long id = 0;             // of the recording that goes on
-  std::vector<std::size_t> marks{};      // of it: the number of nodes after each launch
-  std::vector<std::size_t> ends{};       // per launch: the index behind its last node
+  std::vector<cudaGraphNode_t> nodes{};  // nodes of the copy, in the order of the recording
+  unsigned long long id = 0;             // id of the recording in progress
+  std::vector<std::size_t> marks{};      // the number of its nodes after each launch
+  std::vector<std::size_t> ends{};       // for each launch, the index after that of its last node
 };
 
 }  // namespace dsl::bench

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The memory of a training step against its time, with values computed again instead of kept:
+// Measures how the time of a training step depends on a limit on its memory, if values are computed again instead of
+// being kept:
 //   memory_step [rounds] [threads]
-// For two networks, each with limits from 100 % of the plan that keeps everything down to what cannot be reached. In
-// each round every limit takes one step, so that a busy machine disturbs all alike. Prints a
-// table: the bytes of the arena, how many forward steps run again, and the median wall and processor time of a step,
+// For two networks, the limits go from 100 % of the plan that keeps all values down to a limit that cannot be reached.
+// In each round one step runs with every limit, so that other programs disturb all limits alike. Prints a table: the
+// bytes of the arena, the number of forward steps that run again, and the median elapsed and processor time of a step,
 // also in relation to the first row's.
 #include <dsl/dsl.hpp>
 #include <dsl/models.hpp>
@@ -82,7 +83,7 @@ void measure(char const* name, dsl::graph_view const& g, int batch, int rounds, 
   std::deque<side> sides;
   long long all = 0;
   for (int percent = 100; percent >= 30; percent -= 10) try {
-      // the first limit is none: the arena then has what the plan takes that keeps everything
+      // the first limit has no effect: the arena is that of the plan that keeps all values
       long long const bytes = all > 0 ? all * percent / 100 : 1LL << 50;
       side& s = sides.emplace_back(g, percent, dsl::memory_limit{bytes, batch}, threads);
       if (all == 0) all = s.bytes();

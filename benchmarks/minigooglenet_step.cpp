@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Measures one figure per call, printed as one JSON line, as a peer's script does:
+// Measures MiniGoogLeNet's step. Each call prints one measurement as one JSON line, as a peer's script does:
 //   minigooglenet_step [train|infer] [batch] [threads] [steps] [warmup] [winograd|direct|native] [towers]
-// winograd and direct are oneDNN with and without Winograd, native is the executor that needs no library.
-// The threads are those of all towers of a process together. Under mpirun the processes train together, and one prints.
-// train: forward, loss, backward, SGD with momentum on fixed random pictures; infer: forward in inference mode. No
-// picture loading, no augmentation: the step alone, and the copy of the batch into the engine's input, whose memory an
-// inference plan uses again. Median seconds per step.
+// winograd and direct are oneDNN with and without Winograd; native is the executor that needs no library. All towers of
+// a process share the threads. Under mpirun the processes train together, and one of them prints. train: forward, loss,
+// backward, and SGD with momentum on fixed random images. infer: forward in inference mode. Images are not loaded or
+// augmented, so the time is that of the step and of copying the batch into the engine's input, whose memory an
+// inference plan overwrites. The result is the median of the seconds per step.
 #include <dsl/dsl.hpp>
 #include <dsl/executors/native.hpp>
 #include <dsl/executors/onednn.hpp>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The native executor's convolutions beside oneDNN's, shape by shape, turn by turn in one process:
+// Compares the convolutions of the native executor with oneDNN's, shape by shape, alternately in one process:
 //   native_convolutions [resnet50|mobilenet_v2|efficientnet_b0|resnext50|all] [batch] [threads] [rounds]
-// The shapes are the 1x1, depthwise and grouped convolutions of these networks. oneDNN computes each in three layouts
-// (NCHW, NHWC, channel blocks), directly and with Winograd where it has that; the fastest in a round counts. Kernels
-// are packed beforehand on both sides. Prints a Markdown table: medians of the rounds' ratios oneDNN / native of
-// processor time, for the forward pass, the data gradient and the kernel's gradient, and native's milliseconds. With
-// more than one thread oneDNN's waiting threads count, too. For oneDNN as narrow set ONEDNN_MAX_CPU_ISA and
-// TYPENET_MAX_ISA.
+// The shapes are the 1x1, depthwise and grouped convolutions of these networks. oneDNN computes each of them in three
+// layouts (NCHW, NHWC, channel blocks), directly and, where it can, with Winograd; the fastest one in a round counts.
+// Kernels are packed beforehand on both sides. Prints a Markdown table: for the forward pass, the data gradient and the
+// kernel's gradient, the median over the rounds of the ratio oneDNN / native of processor time, and native's
+// milliseconds. With more than one thread, the time includes that of oneDNN's waiting threads. To make oneDNN use the
+// same instruction set as native, set ONEDNN_MAX_CPU_ISA and TYPENET_MAX_ISA.
 #include <dsl/dsl.hpp>
 #include <dsl/executors/native.hpp>
 #include <dsl/executors/onednn.hpp>
@@ -77,8 +77,8 @@ double seconds() {
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
-/// Returns the least time of three calls, after a pause in which the other library's threads fall asleep, and one
-/// uncounted call.
+/// Returns the least time of three calls, after one call that is not timed. Before them there is a pause, in which the
+/// other library's threads fall asleep.
 template <class F>
 double least_of(F const& call) {
   timespec const pause{0, 20'000'000};
@@ -98,7 +98,7 @@ dsl::shape output_of(layer const& l) {
   int const size = (l.size - 1) / l.stride + 1;
   return {l.filters, size, size};
 }
-/// Numbers of magnitude up to 1, aligned like an engine's memory.
+/// Random numbers of magnitude up to 1, aligned like an engine's memory.
 class numbers {
  public:
   explicit numbers(long long count) : memory_(new dsl::host::memory_block(4 * count)) {
@@ -111,7 +111,7 @@ class numbers {
   std::unique_ptr<dsl::host::memory_block> memory_;
 };
 
-/// A pass of a convolution on the native executor, with the kernel packed once.
+/// Runs a pass of a convolution on the native executor, with the kernel packed once.
 class native_pass {
  public:
   native_pass(layer const& l, int batch, action what, int threads)
@@ -171,7 +171,7 @@ dsl::dnn::layout make_layout(std::vector<dnnl_dim_t> const& d, dnnl_format_tag_t
 #endif
 }
 
-/// The same pass on oneDNN, in every layout for which it has a kernel.
+/// Runs the same pass on oneDNN, in every layout for which oneDNN has a kernel.
 class onednn_pass {
  public:
   onednn_pass(layer const& l, int batch, action what) {

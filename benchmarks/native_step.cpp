@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The native executor beside oneDNN in one process, turn by turn, so that a busy machine disturbs both alike:
+// Compares the native executor with oneDNN, alternately in one process, so that other programs disturb both alike:
 //   native_step [train|infer|train-steps|infer-steps] [batch] [threads] [rounds] [avx512|avx2|baseline|automatic]
-// A turn is four steps of MiniGoogLeNet after a pause in which the other's threads fall asleep; the first does not
-// count. Prints the medians of the rounds' ratios oneDNN / native, of wall time and of processor time, which says more
-// on a machine that others use, and each one's least seconds. For oneDNN as narrow set ONEDNN_MAX_CPU_ISA and
-// TYPENET_MAX_ISA.
-// "train-steps" and "infer-steps" repeat each step of the plan alone, in one thread, and print the least time that each
-// executor takes for it.
+// In each round, each executor runs four steps of MiniGoogLeNet after a pause in which the other one's threads fall
+// asleep; the first step does not count. Prints the medians over the rounds of the ratio oneDNN / native, of elapsed
+// time and of processor time, which is more informative on a machine that others use, and the least seconds of each
+// executor. To make oneDNN use the same instruction set as native, set ONEDNN_MAX_CPU_ISA and TYPENET_MAX_ISA.
+// "train-steps" and "infer-steps" repeat each step of the plan alone, on one thread, and print the least time of each
+// executor for it.
 #include <dsl/dsl.hpp>
 #include <dsl/executors/native.hpp>
 #include <dsl/executors/onednn.hpp>
@@ -108,8 +108,8 @@ char const* name_of(dsl::action a) {
   }
 }
 
-/// Prints a line per step: oneDNN's milliseconds, native's, their ratio, and for a convolution the arithmetic rate that
-/// native's time would mean for a direct one.
+/// Prints a line per step: oneDNN's milliseconds, native's milliseconds and their ratio. For a convolution, also prints
+/// the arithmetic rate that a direct convolution would have in native's time.
 void print_steps(side& onednn, side& native, int rounds) {
   dsl::dnn::thread_count const alone(1);
   auto const &ours = native.program(), &theirs = onednn.program();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What a step of MiniGoogLeNet should take on a GPU, launch by launch, from the plan alone; needs no GPU:
+// Predicts the time of a step of MiniGoogLeNet on a GPU, launch by launch, from the plan alone. Needs no GPU:
 //   predict_gpu [train|infer] [batch] [bf16|tf32|fp32_strict] [h100|h200] [launches]
-// launches: every one of them, not only sums over those of one name. benchmarks/README.md has what the model assumes.
+// With launches, prints every launch, not only sums over the launches with the same name. benchmarks/README.md states
+// the assumptions of the model.
 #include "gpu_time_model.hpp"
 
 #include <cstdio>

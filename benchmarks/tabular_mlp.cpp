@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Trains the network of an example on one table and predicts another one, for benchmarks/tabular:
+// Trains the network of an example on one table and predicts another table, for benchmarks/tabular:
 //   tabular_mlp classes|values TRAIN.csv TEST.csv COLUMN SEED
-// Prints the accuracy, or the root of the mean squared error, R2 and the mean absolute error, as JSON.
+// Prints as JSON the accuracy or, for values, the root of the mean squared error, R2 and the mean absolute error.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// What benchmarks/scaling knows of the sums in which towers meet, one JSON line per call; times are medians.
-//   tower_sums sums TOWERS [REPEATS]   seconds of an all_reduce of floats, by their number: of so many towers of this
-//                                      process, or under mpirun of so many in each process
-//   tower_sums rounds [REPEATS]        under mpirun -n 2: seconds in which each of two processes sends, and gets, as
-//                                      many messages as one among P does: headers, and P-th parts of all gradients
-//   tower_sums plan BUCKETS            of MiniGoogLeNet's training step: each bucket's numbers, and the share of the
-//                                      step's multiply-adds that is done when it is whole
+// Measures the sums over towers, for benchmarks/scaling. Each call prints one JSON line; times are medians:
+//   tower_sums sums TOWERS [REPEATS]   the seconds of an all_reduce for several counts of floats, with TOWERS towers in
+//                                      this process or, under mpirun, in each process
+//   tower_sums rounds [REPEATS]        under mpirun -n 2: the seconds in which each of the two processes sends and
+//                                      receives as many messages as one process of P does: headers, and P-th parts of
+//                                      all gradients
+//   tower_sums plan BUCKETS            for MiniGoogLeNet's training step: the count of numbers in each bucket, and the
+//                                      share of the step's multiply-adds that is done when the bucket is complete
 #include <dsl/dsl.hpp>
 #include <dsl/executors/onednn.hpp>
 #include <dsl/towers.hpp>
@@ -25,14 +26,14 @@ namespace {
 
 constexpr int sizes[] = {1, 1 << 12, 1 << 14, 1 << 16, 1 << 18, static_cast<int>(model::trainable_parameter_count)};
 
-/// Runs the sums of one rank, while all others run theirs.
+/// Runs the sums of one rank, while all other ranks run theirs, and returns their seconds.
 std::vector<double> seconds_of_sums(dsl::communicator& towers, int repeats) {
   std::vector<double> medians;
   for (int const count : sizes) {
     std::vector<float> numbers(static_cast<std::size_t>(count));
     std::vector<double> times;
     for (int i = -3; i < repeats; ++i) {
-      towers.all_reduce(numbers.data(), 1);  // so that all begin at the same time
+      towers.all_reduce(numbers.data(), 1);  // makes all ranks begin at the same time
       auto const begin = std::chrono::steady_clock::now();
       towers.all_reduce(numbers.data(), count);
       if (i >= 0) times.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
@@ -110,7 +111,7 @@ void plan(int buckets) {
   dsl::plan const p = dsl::make_plan(
       g, {.batch = 64, .mode = dsl::mode::training, .target = dsl::onednn::target(), .all_reduce_buckets = buckets});
   double done = 0;
-  std::vector<std::pair<long long, double>> found;  // numbers, and the multiply-adds before them
+  std::vector<std::pair<long long, double>> found;  // the count of numbers, and of the multiply-adds before them
   for (dsl::step const& s : p.steps) {
     if (s.node >= 0) {
       double const macs = static_cast<double>(forward_macs(g, g.nodes[s.node]));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Classifies images with weights that minigooglenet_cifar has trained. --help has the options.
+// Classifies images with weights that minigooglenet_cifar has trained. --help lists the options.
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
@@ -134,7 +134,7 @@ int fail(int code, std::string message) {
 
 int run(settings const& s) {
   dsl::trainer trainer = compile();
-  load(trainer, s.weights);  // first, because without the weights their classes are missing, too
+  load(trainer, s.weights);  // before the classes are needed: they are stored with the weights
   dsl::picture_classes const all = classes(s);
   int code = 0;
   for (std::string const& file : s.files) try {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Writes a MiniGoogLeNet that minigooglenet_cifar trained as an .onnx file, for runtimes in other languages and on
+// Writes a MiniGoogLeNet that minigooglenet_cifar has trained as an .onnx file, for runtimes in other languages and on
 // other devices:
 //   minigooglenet_cifar --output plot.png --weights final.weights
 //   export_onnx final.weights minigooglenet.onnx
-// The weights may also be --best's, the PLOT.checkpoint of an unfinished run, or a .safetensors file from PyTorch.
+// The weights may also be a file that --best has written, the PLOT.checkpoint of an unfinished run, or a .safetensors
+// file from PyTorch.
 #include <dsl/dsl.hpp>
 #include <dsl/io/checkpoint.hpp>
 #include <dsl/io/onnx.hpp>

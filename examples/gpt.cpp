@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A small GPT that learns to write, byte by byte: gpt [FILE]. Of the text in FILE it learns the first nine tenths, and
-// the rest tells how well. Without a file it learns sentences of a small grammar, whose own perplexity, the least that
-// any model can have, is known.
+// Trains a small GPT to write text, byte by byte: gpt [FILE]. The GPT learns the first nine tenths of FILE and is
+// tested on the rest. Without a file, it learns sentences of a small grammar. Their perplexity under the grammar itself
+// is known; no model can have a lower one.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -21,12 +21,12 @@ namespace {
 constexpr int length = 32, bytes = 256;
 using model = dsl::network<dsl::token_numbers<length>, dsl::models::gpt<bytes, /*depth=*/2, /*width=*/32, /*heads=*/2>>;
 
-/// Writes sentences such as "many old dogs that see a bird sleep.": every verb has the number of its subject, which may
-/// be far away.
+/// Writes sentences such as "many old dogs that see a bird sleep.": every verb agrees in number with its subject, which
+/// may be many words before it.
 struct writer {
   std::mt19937 random;
   std::string text{};
-  double nats = 0;  // minus the logarithm of the text's probability
+  double nats = 0;  // the negative logarithm of the text's probability
 
   unsigned draw(std::size_t choices) {
     nats += std::log(static_cast<double>(choices));
@@ -64,13 +64,13 @@ writer write(std::size_t size, unsigned seed) {
   return w;
 }
 
-/// Continues a text by `count` bytes, each drawn with the probability that the model gives it.
+/// Returns a text continued by `count` bytes, each drawn with the probability that the model gives it.
 std::string continued(dsl::trainer& trained, std::string text, int count) {
   std::mt19937 random(3);
   std::vector<float> tokens(length), all(bytes * length);
   for (; count > 0; --count) {
     std::size_t const known = text.size() < length ? text.size() : length, from = text.size() - known;
-    for (std::size_t i = 0; i < length; ++i)  // no token sees those behind it
+    for (std::size_t i = 0; i < length; ++i)  // the zeros after the text do not matter: no token depends on later ones
       tokens[i] = i < known ? static_cast<float>(static_cast<unsigned char>(text[from + i])) : 0;
     trained.predict_on_batch(tokens, all);
     double rest = static_cast<double>(random()) * 0x1p-32;
@@ -82,7 +82,8 @@ std::string continued(dsl::trainer& trained, std::string text, int count) {
   return text;
 }
 
-/// Returns the share of a text's words that are words of another one, without the last word, which may be cut off.
+/// Returns the share of a text's words that occur in another text. The last word, which may be incomplete, does not
+/// count.
 double known_words(std::string_view text, std::string_view other) {
   auto const words = [](std::string_view from) {
     std::vector<std::string> all(1);

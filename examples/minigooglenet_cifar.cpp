@@ -52,7 +52,7 @@ static_assert(model::parameter_count == 1'656'250);  // what Keras reports
 
 namespace {
 
-dsl::launch const launched = dsl::launched();  // MPI changes the environment
+dsl::launch const launched = dsl::launched();  // determined first, since MPI changes the environment
 
 /// The processes of this job; null if there is only one.
 std::unique_ptr<dsl::process_group> processes;
@@ -103,7 +103,8 @@ dsl::towers towers(settings const& s) {
 }
 
 #ifdef TYPENET_HAS_NCCL
-/// The deadlines of GPUs are those of processes; closing, which has two steps, gets less.
+/// Returns the deadlines for GPUs. They are the deadlines of the processes, except that closing has two steps and
+/// therefore gets less time for each.
 constexpr dsl::cu::nccl_deadlines nccl_deadlines(double seconds) {
   std::chrono::milliseconds const all(1 + static_cast<long long>(1e3 * seconds - 0.5));
   auto const close = dsl::cu::nccl_deadlines{}.close;
@@ -380,7 +381,7 @@ void run(settings const& s) {
   std::list<dsl::file_lock> const locks = speaks() ? lock_outputs(s) : std::list<dsl::file_lock>{};
   pictures const data = load(s);
   int const gpus = all_gpus(s);
-  if (processes) {  // what all of them do after the last epoch, or none does
+  if (processes) {  // must be the same in all processes, since all of them take part after the last epoch
     processes->agree("whether there is --confusion", !s.confusion.empty());
     processes->agree("--early-stopping", s.early_stopping);
     processes->agree("--save-every", s.save_every);
@@ -409,7 +410,7 @@ void run(settings const& s) {
   auto const backup = std::make_shared<dsl::backup_and_restore>(
       s.checkpoint(),
       dsl::backup_options{.save_freq = s.save_every > 0 ? dsl::every_batches(s.save_every) : dsl::every_epochs(1),
-                          .delete_checkpoint = false,  // after the plot
+                          .delete_checkpoint = false,  // it is deleted after the plot has been written
                           .restore = s.resume,
                           .verbose = false});
   std::vector<dsl::callback_handle> all = callbacks(s, stopping, backup, data);
@@ -423,7 +424,7 @@ void run(settings const& s) {
                                        .callbacks = all,
                                        .average = averages(s)});
   } catch (dsl::interrupted const& e) {
-    all.clear();  // including the unfinished line of a progress bar
+    all.clear();  // clears everything, including the unfinished line of a progress bar
     say(e.what());
     say_how_to_resume(s, backup->saved());
     throw;

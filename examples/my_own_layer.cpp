@@ -65,7 +65,7 @@ struct bottleneck {
     static_assert(holds, "bottleneck: Ratio must divide the channels of the input; change one of them");
   };
 };
-// bottleneck<4> on 128x32x32 -> 128x32x32, by way of 32x32x32
+// bottleneck<4> on 128x32x32 -> 128x32x32, with 32x32x32 in between
 
 }  // namespace mine
 

@@ -17,7 +17,7 @@ using model =
     dsl::network<dsl::image<3, 24, 24>, dsl::conv_module<16, 3, 3>, dsl::max_pool2d<2>, dsl::conv_module<32, 3, 3>,
                  dsl::max_pool2d<2>, dsl::conv_module<32, 3, 3>, dsl::flatten, dsl::dense<3>, dsl::softmax>;
 
-/// Writes the images of the first classes, each pixel as 2x2 of them.
+/// Writes the images of the first three classes as PNG files, enlarged so that each pixel becomes 2x2 pixels.
 void draw(dsl::dataset const& all, std::string const& folder) {
   for (std::int64_t i = 0; i < all.size; ++i) {
     if (all.label(i) > 2) continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Classifies each pixel of a noisy image as part of a disc, a square, a triangle or none, with a small U-Net
-// (Ronneberger et al. 2015). The shapes in the test have other sizes than those in the training.
+// (Ronneberger et al. 2015). The shapes in the test set have other sizes than those in the training set.
 #include <cstdlib>
 #include <cstdint>
 #include <cstdio>

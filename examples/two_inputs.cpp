@@ -21,7 +21,7 @@ using model = dsl::network<
                 dsl::named_input<"question", dsl::features<10>>>,
     dsl::dense<64>, dsl::relu, dsl::dense<2>, dsl::softmax>;
 
-/// Returns images with a question each, whose answer is yes for half of them.
+/// Returns images, each with a question. The answer is yes for half of them.
 dsl::dataset ask(dsl::dataset const& pictures, unsigned seed) {
   std::mt19937 random(seed);
   std::vector<float> numbers, questions;

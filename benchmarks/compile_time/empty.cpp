@@ -1,2 +1,2 @@
 // SPDX-License-Identifier: MIT
-// An empty file: the cost of the compiler itself, subtracted from the others.
+// An empty file. The cost of compiling it is subtracted from the cost of the other files.

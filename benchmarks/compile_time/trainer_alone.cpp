@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The same program with the executor made in another file, as docs/executors.md shows: the part that is compiled again
-// when the network changes.
+// The program of trainer.cpp, but the executor is made in another file, as docs/executors.md shows. This part is
+// compiled again when the network changes.
 #include <dsl/dsl.hpp>
 
 using model = dsl::network<dsl::image<3, 32, 32>, dsl::minigooglenet<10>>;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Trains the network of ../embedded for the page, on synthetic images or on CIFAR-10, and writes to FOLDER:
-//   model.bin      the weights as classify.cpp has them, and the mean image
-//   classes.txt    the names of the classes, a line each
-//   samples.bin    a test image of each class, as bytes: red, green, blue of each pixel
-//   expected.bin   the probabilities that the executor `native` gives them with 128-bit vectors
+//   model.bin      the weights, as classify.cpp reads them, and the mean image
+//   classes.txt    the names of the classes, one per line
+//   samples.bin    one test image of each class, as bytes: red, green and blue of each pixel
+//   expected.bin   the probabilities that `native` computes for these images with 128-bit vectors
 //   browser_train FOLDER PICTURES EPOCHS [CIFAR-10 FOLDER]
 #include <dsl/dsl.hpp>
 #include <dsl/io/embedded_weights.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The network of ../embedded in a browser: compiled to WebAssembly, with 128-bit vectors and without any library. The
-// page writes the model and the pixels of an image where these functions say, and reads the probabilities.
+// Runs the network of ../embedded in a browser: this file is compiled to WebAssembly, with 128-bit vectors and without
+// any library. The page writes the model and the pixels of an image to the addresses that these functions return, and
+// reads the probabilities.
 #include <dsl/embedded.hpp>
 
 #include "../embedded/network.hpp"
@@ -19,7 +20,7 @@ struct file {
 };
 file trained;
 
-unsigned char pixels[4 * input.area()];  // red, green, blue, opacity of each pixel, as a canvas has them
+unsigned char pixels[4 * input.area()];  // red, green, blue and opacity of each pixel, in a canvas's order
 float picture[input.size()];
 float probabilities[dsl::shape{model::output}.size()];
 

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
-// Inference without heap, exceptions, threads, stdio and C++ library: reads images from standard input, 3x32x32 floats
-// each, and writes ten probabilities for each to standard output. The weights are part of the program:
+// Runs inference without heap, exceptions, threads, stdio and C++ library. Reads images from standard input, 3x32x32
+// floats each, and writes ten probabilities for each to standard output. The weights are part of the program:
 //   embedded_train .
 //   g++ -c weights.cpp
 //   g++ -std=c++20 -O2 -fno-exceptions -fno-rtti -ffunction-sections -I../../include -c embedded.cpp
 //   gcc -static -Wl,--gc-sections embedded.o weights.o -lm -o embedded
-// With -mavx2 -mfma or -march=native it uses wider vectors. The probabilities have the bits of the executor `native`
-// with the same instruction set, those of layers without kernels with -ffp-contract=off.
+// With -mavx2 -mfma or -march=native it uses wider vectors. The probabilities have the same bits as those of the
+// executor `native` with the same instruction set. If there are layers without kernels, this requires
+// -ffp-contract=off.
 #include <dsl/embedded.hpp>
 
 #include "network.hpp"
 
 #include <unistd.h>
 
-// From weights.cpp.
+// Defined in weights.cpp.
 extern "C" char const weights[], weights_end[];
 
 namespace {
@@ -37,7 +38,7 @@ bool read_picture() {
 }  // namespace
 
 int main() {
-  if (!network.start(weights, weights_end - weights)) return 1;  // these are the weights of another network
+  if (!network.start(weights, weights_end - weights)) return 1;  // fails for the weights of another network
   while (read_picture()) {
     network.predict(picture, probabilities);
     if (write(1, probabilities, sizeof probabilities) != sizeof probabilities) return 1;

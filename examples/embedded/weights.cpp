@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The file weights.bin of embedded_train as an array in an object file, at a multiple of 64 bytes.
+// Puts the file weights.bin of embedded_train into an object file, as an array at a multiple of 64 bytes.
 asm(R"(
 .section .rodata.weights, "a"
 .balign 64

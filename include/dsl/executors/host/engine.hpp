@@ -79,7 +79,7 @@ class engine : public dsl::engine {
     try {
       bind(p, std::move(made));
     } catch (...) {
-      programs_.drop_last();  // a half-built program must not be found again
+      programs_.drop_last();  // remove the incomplete program, so that it is not found again
       throw;
     }
     if (m == mode::training && options_.micro_batches > 1 && !options_.group) warn_of_single_samples(part.size);

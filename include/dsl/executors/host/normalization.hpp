@@ -17,7 +17,7 @@ struct normalize_call {
   float const* x = nullptr;
   float* y = nullptr;
   long long count = 0;
-  float const* scale = nullptr;  // one vector, as are the following
+  float const* scale = nullptr;  // one vector, like the pointers below
   float const* shift = nullptr;
   bool relu = false;
 };

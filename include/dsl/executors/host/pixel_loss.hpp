@@ -35,7 +35,7 @@ template <class T>
         double const target = label < 0 ? 0 : targets[c == label];
         if (target > 0) {
           auto const known = static_cast<double>(p);
-          metrics[0] -= weight * target * detail::log(known < least ? least : known);  // a NaN stays one
+          metrics[0] -= weight * target * detail::log(known < least ? least : known);  // NaN stays NaN
         }
         if (!gradient.data) continue;
         T const wanted = static_cast<T>(target);

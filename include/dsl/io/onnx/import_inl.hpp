@@ -55,7 +55,7 @@ TYPENET_INLINE imported_network::imported_network(std::string_view bytes, std::s
   graph_ = detail::onnx_lower(net_, tree_);
   try {
     names_ = dsl::weight_names(graph_.view());
-  } catch (option_error const&) {  // two of the file's paths are equal: names by position always differ
+  } catch (option_error const&) {  // two of the file's paths are equal; names by position are not
     tree_ = plain;
     graph_ = detail::onnx_lower(net_, tree_);
     names_ = dsl::weight_names(graph_.view());

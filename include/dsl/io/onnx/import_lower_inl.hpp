@@ -50,7 +50,7 @@ TYPENET_INLINE value onnx_lowering::child(onnx_tree const& t, value in, int& ind
     for (onnx_tree const& each : t.children) in = child(each, in, index);
     return in;
   }
-  onnx_tree const* one_layer = &t;  // a branch of one layer is that layer
+  onnx_tree const* one_layer = &t;  // a branch with a single layer is that layer itself
   while (one_layer->what == word::sequential && one_layer->children.size() == 1 &&
          one_layer->children[0].what != word::repeat)
     one_layer = &one_layer->children[0];

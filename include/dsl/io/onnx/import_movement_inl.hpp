@@ -23,7 +23,7 @@ TYPENET_INLINE bool onnx_reader::read_movement() {
       need(c->count() == 1, "must have a number as ratio", std::to_string(c->count()) + " numbers");
       rate = c->at(0);
     }
-    if (rate == 0) {  // not value(0): the operator may be within an activation, which is not a layer yet
+    if (rate == 0) {  // value(0) would make a layer, but the operator may be inside an activation
       onnx_value const v = operand(0).value;
       need(v != nullptr, "must have an operand 0 that depends on the input", "a constant");
       give(v);
@@ -110,7 +110,8 @@ TYPENET_INLINE bool onnx_reader::read_movement() {
     need(onnx_reshape(axes, dims), "must split or join whole axes", "another shape");
     shape const s = shape_of(x);
     bool const flattens = dims.size() == 2 && rank > 2 && axes == onnx_axes_of(s, 2);
-    // Files of typenet also flatten where an operator needs two axes; only a node named flatten stands for a layer.
+    // In files that typenet wrote, a Flatten may also convert a value to two axes; only a node named flatten stands for
+    // a layer.
     bool const is_conversion = file_.is_own() && s.is_flat() && !node_->doc_string().ends_with("flatten)");
     if (!flattens || is_conversion) {
       give(view(x, std::move(axes)));
@@ -196,7 +197,7 @@ TYPENET_INLINE void onnx_reader::read_gather() {
   std::vector<std::int64_t> all = c->wholes;
   bool is_all = static_cast<std::int64_t>(c->count()) == size;
   for (std::size_t i = 0; is_all && i < all.size(); ++i) is_all = all[i] == static_cast<std::int64_t>(i);
-  if (is_all && !c->dims.empty()) {  // everything in order, in the shape of the list
+  if (is_all && !c->dims.empty()) {  // all elements in order: this only reshapes the axis to the shape of the list
     std::vector<std::int64_t> dims = onnx_dims(x->axes);
     dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
     dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis), c->dims.begin(), c->dims.end());

@@ -19,7 +19,7 @@ TYPENET_INLINE onnx_namer::onnx_namer(onnx_network const& net) : net_(net), path
     onnx_layer const& l = net.layers[n];
     std::string whole = l.path;
     if (whole.empty()) continue;
-    if (!l.weights.empty())  // of two layers with the same weights, the second has a name of its own
+    if (!l.weights.empty())  // if two layers have the same weights, the second gets another name
       if (int const before = taken[whole]++; before > 0) whole += "_" + std::to_string(before + 1);
     paths_[n].emplace_back();
     for (char c : whole) {

@@ -14,7 +14,7 @@ namespace dsl::detail::TYPENET_MODE {
 /// A layer made from operators of the file. It is not yet part of a tree of layers.
 struct onnx_layer {
   node what{};                // without the connections, which `inputs` has
-  option::pad zeros{};        // of a window
+  option::pad zeros{};        // the padding of a window
   bool rounds_up = false;     // a pool's ceil_mode
   bool has_bias = true;       // of a convolution
   std::vector<int> inputs{};  // layers
@@ -30,7 +30,7 @@ struct onnx_network {
   std::vector<std::pair<std::string, int>> outputs{};  // name and layer; the first one is the result
   std::vector<std::string> input_names{};              // of the layers that are inputs, in order
   std::string summary{};                               // the producer of the file
-  bool is_own = false;                                 // whether typenet did
+  bool is_own = false;                                 // whether typenet produced it
 };
 
 }  // namespace dsl::detail::TYPENET_MODE

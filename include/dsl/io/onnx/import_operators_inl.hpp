@@ -85,7 +85,7 @@ TYPENET_INLINE bool onnx_reader::read_function() {
     f->size += x->size;
     f->inputs.push_back(x);
   }
-  if (!same) return false;  // of several values
+  if (!same) return false;  // it depends on several values
   need(base != nullptr, "must have an operand that depends on the input", "constants");
   f->base = base;
   give(f);
@@ -135,7 +135,7 @@ TYPENET_INLINE bool onnx_reader::read_with_constant() {
     std::string const path = path_;
     std::size_t const dot = c->name.rfind('.');
     if (dot != std::string::npos && c->name.find("::") == std::string::npos) {
-      bool const is_shared = readers_[c->name] > 1 && !path_.empty();  // then the name may be another module's
+      bool const is_shared = readers_[c->name] > 1 && !path_.empty();  // then the name may come from another module
       path_ = onnx_clean_path(is_shared ? path_ + c->name.substr(dot) : c->name);
     }
     onnx_value const v = scaled(x, numbers, axis);
@@ -164,7 +164,7 @@ TYPENET_INLINE onnx_value onnx_reader::scaled(onnx_value const& x, std::vector<f
 }
 
 TYPENET_INLINE onnx_value onnx_reader::shifted(onnx_value const& x, std::vector<float> const& by, std::size_t) {
-  onnx_layer l;  // a convolution that leaves every pixel as it is, but for its bias
+  onnx_layer l;  // a 1x1 convolution that only adds its bias to every pixel
   l.what.kind = op::conv2d;
   l.what.groups = shape_of(x).channels;
   l.weights = {std::vector<float>(by.size(), 1.0F), by};

@@ -346,7 +346,7 @@ TYPENET_INLINE onnx_value onnx_reader::made(onnx_value const& v) {
   place_ = place;
   path_ = path;
   int const readers = v->readers;
-  *v = *result;  // other functions of it read this layer, too
+  *v = *result;  // other functions of this value read this layer, too
   v->readers = readers;
   return v;
 }
@@ -355,7 +355,7 @@ TYPENET_INLINE onnx_value onnx_reader::view(onnx_value const& v, onnx_axes axes)
   onnx_value seen = std::make_shared<onnx_function>();
   seen->node = v->node;
   seen->axes = std::move(axes);
-  seen->readers = v->readers > 1 ? 1 : 0;  // besides the reader of the view
+  seen->readers = v->readers > 1 ? 1 : 0;  // the number of readers besides the reader of the view
   return seen;
 }
 

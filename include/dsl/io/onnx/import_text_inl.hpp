@@ -167,7 +167,7 @@ TYPENET_INLINE std::pair<std::string, std::vector<onnx_tree const*>> onnx_printe
     case word::layer: return {onnx_layer_text(net_, net_.layers[static_cast<std::size_t>(t.layer)]), {}};
     case word::identity: return {"identity", {}};
     case word::sequential:
-      // A branch of one layer is that layer.
+      // A branch with a single layer is written as that layer.
       if (children.size() == 1 && children[0]->what != word::repeat) return parts(*children[0]);
       return {"sequential<", children};
     case word::numbered: return {"numbered<", children};

@@ -145,7 +145,7 @@ TYPENET_INLINE void onnx_writer::write_activation() {
       return;
     }
     case function::hard_swish: append("HardSwish", {x}, rank); return;
-    case function::gelu: {  // no operator of its own before opset 20
+    case function::gelu: {  // there is no such operator before opset 20
       std::string const scaled = multiplied(x, "root_of_half", 0.70710678F, rank);
       std::string const share = append("Erf", {scaled}, rank).output(0);
       std::string const sum = append("Add", {share, number("one", 1.0F)}, rank).output(0);
@@ -160,7 +160,7 @@ TYPENET_INLINE void onnx_writer::write_activation() {
       append("Mul", {x, share}, rank);
       return;
     }
-    case function::mish: {  // none before opset 18
+    case function::mish: {  // there is no such operator before opset 18
       std::string const ramp = append("Softplus", {x}, rank).output(0);
       append("Mul", {x, append("Tanh", {ramp}, rank).output(0)}, rank);
       return;
@@ -392,7 +392,7 @@ TYPENET_INLINE onnx_messages::NodeProto& onnx_writer::parameters(onnx_messages::
 }
 
 TYPENET_INLINE void onnx_writer::name_outputs() {
-  --node_;  // after the last node
+  --node_;  // write() has advanced it beyond the last node
   for (int k = 0; k < output_count(graph_); ++k) {
     node const& x = graph_.nodes[output_node(graph_, k)];
     name const& own = graph_.scopes[x.further_output].name;
@@ -404,7 +404,7 @@ TYPENET_INLINE void onnx_writer::name_outputs() {
 TYPENET_INLINE void onnx_writer::name_output(int tensor, std::string const& own) {
   forms const& f = made_[at(tensor)];
   std::string const before = f.name[f.rank == 4];
-  bool renames = false;  // unless something else reads it, or only dropout lies between it and an input
+  bool renames = false;  // true: the value is renamed, since it is an operator's result that nothing else reads
   for (onnx_messages::NodeProto const& n : to_.node()) renames = renames || n.output(0) == before;
   for (onnx_messages::NodeProto const& n : to_.node())
     for (std::string const& read : n.input()) renames = renames && read != before;
