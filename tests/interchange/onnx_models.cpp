@@ -3,13 +3,18 @@
 //   onnx_models FOLDER
 // NAME.onnx; NAME.B.input and NAME.B.EXECUTOR for batches of B, floats row by row. Prints "NAME B EXECUTOR" for each.
 #include <dsl/io/onnx.hpp>
+#include <dsl/training/predictor.hpp>
 
 #include "support/onnx_networks.hpp"
 #ifdef TYPENET_HAS_ONEDNN
 #include <dsl/executors/onednn.hpp>
 #endif
 
+#include <cstddef>
 #include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
 
 namespace {
 
@@ -27,6 +32,17 @@ class writer {
     write(stem + "." + executor, dsl::test::predicted(t, drawn));
     std::printf("%s %d %s\n", name.c_str(), batch, executor);
   }
+  /// Writes the predictions of samples that are not normalised yet.
+  void predictions(dsl::predictor& p, std::string const& name, int batch) {
+    std::vector<float> raw(static_cast<std::size_t>(batch * p.graph().output_shape(p.graph().nodes[0]).size()));
+    for (std::size_t i = 0; i < raw.size(); ++i) raw[i] = static_cast<float>(i * 7 % 11) - 5;
+    std::vector<float> outputs(static_cast<std::size_t>(batch * p.graph().shape_of(p.graph().result()).size()));
+    p.predict(raw, outputs);
+    std::string const stem = name + "." + std::to_string(batch);
+    write(stem + ".input", raw);
+    write(stem + ".reference", outputs);
+    std::printf("%s %d reference\n", name.c_str(), batch);
+  }
   std::string path(std::string const& name) const { return folder_ + "/" + name; }
 
  private:
@@ -40,6 +56,21 @@ class writer {
 
 [[maybe_unused]] void copy_parameters(dsl::engine& from, dsl::engine& to) {
   for (int k = 0; k < from.graph().size.parameters; ++k) to.write_parameter(k, dsl::test::parameter_of(from, k).data());
+}
+
+/// A file that normalises its input, and the predictions of a predictor that does so, too.
+void write_normalized(writer& w) {
+  using network = dsl::network<dsl::image<2, 3, 4>, dsl::conv2d<4, 3>, dsl::relu, dsl::flatten, dsl::dense<3>>;
+  dsl::trainer t = dsl::test::drawn_trainer<network>();
+  auto mean = std::make_shared<std::vector<float>>(), deviation = std::make_shared<std::vector<float>>();
+  for (int i = 0; i < 24; ++i) {
+    mean->push_back(static_cast<float>(i % 7) - 3);
+    deviation->push_back(1 + static_cast<float>(i % 5) / 2);
+  }
+  t.set_normalization({.inputs = {{.input = "", .mean = mean, .deviation = deviation}}});
+  dsl::save_onnx(t, w.path("normalized.onnx"), {.normalize = true});
+  dsl::predictor p = dsl::make_predictor<network>(dsl::reference{}, t);
+  for (int batch : {1, 2, 7}) w.predictions(p, "normalized", batch);
 }
 
 /// Trained for some steps, on every executor there is.
@@ -81,6 +112,7 @@ int main(int count, char** word) {
       dsl::save_onnx(t, w.path(name) + ".onnx", {.operators = {{"softplus", "Softplus"}}});
       for (int batch : {1, 2, 7}) w.predictions(t, name, batch, "reference");
     });
+    write_normalized(w);
     write_minigooglenet(w);
   } catch (dsl::error const& e) {
     std::fprintf(stderr, "%s\n", e.what());

@@ -3,6 +3,7 @@
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/trajectory.hpp"
+#include "support/warnings.hpp"
 
 #include <dsl/dsl.hpp>
 #include <dsl/io/keras_h5.hpp>
@@ -10,10 +11,12 @@
 #include <dsl/towers.hpp>
 #include <dsl/training/fingerprint.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 
 namespace h5 = dsl::keras_h5;
 using strings = std::vector<std::string>;
@@ -272,6 +275,34 @@ TEST_CASE("keras_h5: other weights than the network's are refused, and nothing c
   CHECK_THROWS_AS(dsl::load_keras_h5(narrow, fixture, {.strict = false, .skip_mismatch = true}), h5::format_error);
   dsl::trainer fewer = made<shorter>();
   CHECK(dsl::load_keras_h5(fewer, fixture, {.strict = false}).unexpected.size() == 20);
+}
+
+TEST_CASE("keras_h5: a layer in .only must have no weights in the file but the network's", "[keras_h5]") {
+  using without_bias = dsl::network<dsl::image<2, 4, 4>, dsl::conv2d<3, 3, dsl::bias<false>>, dsl::batch_norm<>,
+                                    dsl::relu, dsl::inception_module<2, 3>, dsl::flatten, dsl::batch_norm<>,
+                                    dsl::dense<6>, dsl::relu, dsl::dense<3>, dsl::softmax>;
+  dsl::trainer t = made<without_bias>();
+  std::vector<float> const before = parameter(t.engine(), 0);
+  CHECK_THROWS_WITH(
+      dsl::load_keras_h5(t, fixture, {.only = {"layers/conv2d"}}),
+      Catch::Contains("must have no weights but the network's") && Catch::Contains("layers/conv2d/vars/1"));
+  CHECK(parameter(t.engine(), 0) == before);
+  dsl::loaded_weights const some = dsl::load_keras_h5(t, fixture, {.only = {"layers/dense"}});  // another layer's bias
+  CHECK(some.loaded == 2);
+  dsl::loaded_weights const all = dsl::load_keras_h5(t, fixture, {.strict = false, .only = {"layers/conv2d"}});
+  CHECK(all.loaded == 1);
+  CHECK(std::count(all.unexpected.begin(), all.unexpected.end(), "layers/conv2d/vars/1") == 1);
+  CHECK(parameter(t.engine(), 0) != before);
+}
+
+TEST_CASE("keras_h5: a file that cannot contain the normalisation is warned of", "[keras_h5]") {
+  dsl::test::temporary_directory const here;
+  dsl::trainer t = made<saved_network>();
+  CHECK(dsl::test::warnings([&] { dsl::save_keras_h5(t, here / "x"); }).empty());
+  t.set_normalization({.inputs = {{.input = "", .mean = std::make_shared<std::vector<float> const>(32, 0.5F)}}});
+  std::vector<std::string> const said = dsl::test::warnings([&] { dsl::save_keras_h5(t, here / "x"); });
+  REQUIRE(said.size() == 1);
+  CHECK_THAT(said[0], Catch::Contains("keras_h5: ") && Catch::Contains("cannot contain the mean"));
 }
 
 TEST_CASE("keras_h5: where it can't be written, the file that was there stays", "[keras_h5]") {

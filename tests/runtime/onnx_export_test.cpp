@@ -12,8 +12,10 @@
 #include "support/onnx_interpreter.hpp"
 #include "support/onnx_networks.hpp"
 #include "support/temporary_directory.hpp"
+#include "support/warnings.hpp"
 
 #include <dsl/towers.hpp>
+#include <dsl/training/predictor.hpp>
 #ifdef TYPENET_HAS_ONEDNN
 #include <dsl/executors/onednn.hpp>
 #endif
@@ -21,6 +23,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
+#include <vector>
 
 namespace pb = dsl::test::pb;
 using dsl::test::drawn_trainer;
@@ -166,6 +170,54 @@ TEST_CASE("onnx: each further output is one of the file, under its name", "[onnx
   CHECK_THROWS_WITH(serialize_onnx(t.engine(), {.output = "early"}), Catch::Contains("two \"early\""));
 }
 
+TEST_CASE("onnx: the normalisation of the inputs is in the file, or the file says that it is not", "[onnx]") {
+  using namespace dsl;
+  using model = network<image<2, 2, 3>,
+                        concat<sequential<flatten, dense<3>>, sequential<named_input<"row", features<4>>, dense<2>>>,
+                        dsl::tanh, dense<2>>;
+  trainer t = compile<model>(reference{}, sgd{}, {.loss = loss::mean_squared_error});
+  auto const plain = parsed(serialize_onnx(t));
+  CHECK(plain.metadata_props_size() == 1);  // typenet.steps
+  auto const numbers = [](int count, float from) {
+    auto all = std::make_shared<std::vector<float>>();
+    for (int i = 0; i < count; ++i) all->push_back(from + static_cast<float>(i) / 4);
+    return all;
+  };
+  t.set_normalization({.inputs = {{.input = "", .mean = numbers(12, -1), .deviation = numbers(12, 0.5F)},
+                                  {.input = "row", .deviation = numbers(4, 2)}}});
+  {
+    test::warnings_kept const warnings;
+    auto const without = parsed(serialize_onnx(t));
+    REQUIRE(test::warnings_kept::said.size() == 1);
+    CHECK_THAT(test::warnings_kept::said[0], Catch::Contains(".normalize = true"));
+    REQUIRE(without.metadata_props_size() == 2);
+    CHECK(without.metadata_props(1).key() == "typenet.normalization");
+    CHECK(without.graph().node_size() == plain.graph().node_size());
+  }
+  test::warnings_kept const warnings;
+  auto const with = parsed(serialize_onnx(t, {.normalize = true}));
+  CHECK(test::warnings_kept::said.empty());
+  check_model(with);
+  CHECK(with.metadata_props_size() == 1);
+  REQUIRE(with.graph().node_size() == plain.graph().node_size() + 3);
+  CHECK((with.graph().node(0).op_type() == "Sub" && with.graph().node(1).op_type() == "Div"));
+  CHECK(with.graph().node(0).input(0) == "input");
+  int divisions = 0;
+  for (auto const& n : with.graph().node()) divisions += n.op_type() == "Div" && n.input(0) == "row";
+  CHECK(divisions == 1);
+
+  using one = network<image<2, 2, 3>, conv2d<3, 3>, relu, flatten, dense<2>>;
+  trainer single = compile<one>(reference{}, sgd{}, {.loss = loss::mean_squared_error});
+  single.set_normalization({.inputs = {{.input = "", .mean = numbers(12, -1), .deviation = numbers(12, 0.5F)}}});
+  predictor p = make_predictor<one>(reference{}, single);
+  std::vector<float> raw, ours(6);
+  for (int i = 0; i < 36; ++i) raw.push_back(static_cast<float>(i * 7 % 11) - 5);
+  p.predict(raw, ours);
+  auto const theirs = test::onnx_interpreter(parsed(serialize_onnx(single, {.normalize = true}))).run(raw, 3);
+  REQUIRE(theirs.values.size() == 6);
+  for (std::size_t i = 0; i < 6; ++i) CHECK(ours[i] == approx(theirs.values[i]).epsilon(1e-5).margin(1e-5));
+}
+
 TEST_CASE("onnx: MiniGoogLeNet's file after some steps of training", "[onnx]") {
   if (dsl::test::only_a_sample()) return;  // the same code as the small networks
   auto const data = dsl::synthetic_pictures(8, 8, 1);
@@ -191,7 +243,8 @@ TEST_CASE("onnx: MiniGoogLeNet's file after some steps of training", "[onnx]") {
   CHECK(model.model_version() == 1);
   CHECK_FALSE(model.has_domain());
   CHECK(model.doc_string() == "3x32x32 -> 10, 1656250 parameters");
-  REQUIRE(model.metadata_props_size() == 1);
+  REQUIRE(model.metadata_props_size() == 2);
+  CHECK(model.metadata_props(1).key() == "typenet.normalization");  // of the images' mean
   CHECK(model.metadata_props(0).key() == "typenet.steps");
   CHECK(model.metadata_props(0).value() == "4");
 

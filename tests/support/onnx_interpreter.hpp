@@ -178,6 +178,8 @@ class onnx_interpreter {
       require(x.dims.size() == 2 && in.at(1)->values == std::vector<double>{2, 3}, "Unsqueeze");
       return {{x.dim(0), x.dim(1), 1, 1}, x.values};
     }
+    if (type == "Sub") return combined(x, *in.at(1), [](double a, double b) { return a - b; });
+    if (type == "Div") return combined(x, *in.at(1), [](double a, double b) { return a / b; });
     if (type == "Mul") return combined(x, *in.at(1), [](double a, double b) { return a * b; });
     if (type == "Add" || type == "Sum") {
       onnx_tensor y = x;

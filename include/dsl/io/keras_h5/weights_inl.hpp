@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/data/normalization.hpp>
+#include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/io/keras_h5/groups.hpp>
 #include <dsl/io/keras_h5/read.hpp>
@@ -8,6 +10,7 @@
 #include <dsl/io/keras_h5/write.hpp>
 #include <dsl/io/weight_layout.hpp>
 #include <dsl/training/trainer.hpp>
+#include <dsl/warning.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -177,6 +180,12 @@ TYPENET_INLINE void save_keras_h5(engine& e, std::string const& path, keras_h5_o
     }
   }
   keras_h5::write(path, layers);
+  if (auto const by = e.normalization(); by && !by->empty())
+    on_warning(
+        detail::message({"keras_h5: the weights were trained on normalised data, and ", path,
+                         " cannot contain the mean and the deviation; normalise the inputs of the Keras model in the "
+                         "same way"})
+            .c_str());
 }
 
 TYPENET_INLINE void save_keras_h5(trainer& t, std::string const& path, keras_h5_options const& options) {

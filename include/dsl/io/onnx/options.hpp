@@ -47,6 +47,10 @@ struct onnx_options {
   /// and one input and one output of the same shape: {{"softplus", "Softplus"}} for a dsl::elementwise whose name is
   /// "softplus".
   std::vector<std::pair<std::string, std::string>> operators{};
+  /// Whether the file itself normalises its inputs, by a Sub and a Div in front of the network, so that it takes the
+  /// data as they are. If false, its inputs must be normalised as the training data were; if there are means or
+  /// deviations, a warning and the text "typenet.normalization" in the file say so.
+  bool normalize = false;
   long long model_version = 1;
   std::string domain{};  // the owner's domain: "org.example.pictures"
   std::string doc{};     // a description; empty: inputs, outputs and the number of parameters

@@ -32,6 +32,9 @@ namespace dsl::detail::TYPENET_MODE {
 
 [[gnu::cold]] void write_onnx_metadata(onnx_options const& o, onnx_messages::ModelProto& to);
 
+/// Warns that a file does not contain the normalisation of its inputs, and writes this into the file.
+[[gnu::cold]] void tell_of_normalization(onnx_messages::ModelProto& to);
+
 }  // namespace dsl::detail::TYPENET_MODE
 
 namespace dsl::TYPENET_MODE {

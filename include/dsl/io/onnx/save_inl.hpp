@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/data/normalization.hpp>
 #include <dsl/detail/atomic_file.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/io/onnx/library.hpp>
@@ -9,8 +10,10 @@
 #include <dsl/io/weight_text.hpp>
 #include <dsl/training/trainer.hpp>
 #include <dsl/version.hpp>
+#include <dsl/warning.hpp>
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -66,6 +69,16 @@ TYPENET_INLINE void write_onnx_metadata(onnx_options const& o, onnx_messages::Mo
   }
 }
 
+TYPENET_INLINE void tell_of_normalization(onnx_messages::ModelProto& to) {
+  auto& entry = *to.add_metadata_props();
+  entry.set_key("typenet.normalization");
+  entry.set_value("not in this file: inputs must be (number - mean) / deviation of the training data");
+  on_warning(
+      "onnx: the weights were trained on normalised data, and the file does not contain the mean and the deviation; "
+      "set "
+      ".normalize = true to put them in front of the network, or pass inputs that are normalised");
+}
+
 }  // namespace dsl::detail::TYPENET_MODE
 
 namespace dsl::TYPENET_MODE {
@@ -88,11 +101,15 @@ TYPENET_INLINE std::string serialize_onnx(engine& e, onnx_options const& o) {
   for (std::string const* text : {&o.batch, &o.domain, &o.doc})
     detail::require_onnx_text(*text, ".batch, .domain and .doc");
   detail::write_onnx_metadata(o, model);
+  std::shared_ptr<normalization const> const by = e.normalization();
+  bool const has_moments = by && !by->empty();
+  if (has_moments && !o.normalize) detail::tell_of_normalization(model);
 
   detail::onnx_messages::GraphProto& graph = *model.mutable_graph();
   graph.set_name(detail::onnx_graph_name(g));
   graph.set_doc_string(what);
-  detail::onnx_writer writer(g, o, e.options().batch_norm_momentum, graph);
+  detail::onnx_writer writer(g, o, e.options().batch_norm_momentum, graph,
+                             has_moments && o.normalize ? by.get() : nullptr);
   writer.write();
   detail::write_onnx_weights(e, writer.weights(), graph);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/data/normalization.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/engine.hpp>
 #include <dsl/io/onnx/library.hpp>
@@ -21,7 +22,9 @@ namespace dsl::detail::TYPENET_MODE {
 /// omitted: a node that would read the output of such a node reads its input instead.
 class onnx_writer {
  public:
-  [[gnu::cold]] onnx_writer(graph_view const& g, onnx_options const& o, double momentum, onnx_messages::GraphProto& to);
+  /// `by` is the normalisation that becomes part of the network, or null.
+  [[gnu::cold]] onnx_writer(graph_view const& g, onnx_options const& o, double momentum, onnx_messages::GraphProto& to,
+                            normalization const* by = nullptr);
 
   std::vector<std::string> const& weights() const { return names_.weights; }
 
@@ -48,6 +51,8 @@ class onnx_writer {
   [[gnu::cold]] void write_node();
 
   [[gnu::cold]] void write_input();
+  /// Appends a Sub or a Div with a constant for each number of the current node, which is an input.
+  [[gnu::cold]] void normalize(char const* type, char const* name, std::vector<float> const& numbers, int rank);
 
   [[gnu::cold]] void write_convolution();
   /// Sets the attributes kernel, stride and dilation.
@@ -131,6 +136,7 @@ class onnx_writer {
   double momentum_;  // replaces every layer's own unless below 0
   onnx_messages::GraphProto& to_;
   onnx_names names_;
+  normalization const* by_;
   std::vector<forms> made_;  // per tensor
   std::vector<named> values_{};
   std::vector<std::string> outputs_{};

@@ -17,8 +17,8 @@
 namespace dsl::detail::TYPENET_MODE {
 
 TYPENET_INLINE onnx_writer::onnx_writer(graph_view const& g, onnx_options const& o, double momentum,
-                                        onnx_messages::GraphProto& to)
-    : graph_(g), options_(o), momentum_(momentum), to_(to), names_(g, o), made_(at(g.size.tensors)) {}
+                                        onnx_messages::GraphProto& to, normalization const* by)
+    : graph_(g), options_(o), momentum_(momentum), to_(to), names_(g, o), by_(by), made_(at(g.size.tensors)) {}
 
 TYPENET_INLINE void onnx_writer::write() {
   for (node_ = graph_.nodes; node_ != graph_.nodes + graph_.size.nodes; ++node_) write_node();
@@ -79,6 +79,23 @@ TYPENET_INLINE void onnx_writer::write_input() {
       further ? std::string(own.name.data, static_cast<std::size_t>(own.name.size)) : options_.input;
   describe({name, out(), rank}, *to_.add_input());
   keep(node_->output, name, rank);
+  input_moments const* const moments = by_ ? by_->find(further ? name : "") : nullptr;
+  if (moments && moments->mean) normalize("Sub", "mean", *moments->mean, rank);
+  if (moments && moments->deviation) normalize("Div", "deviation", *moments->deviation, rank);
+}
+
+TYPENET_INLINE void onnx_writer::normalize(char const* type, char const* name, std::vector<float> const& numbers,
+                                           int rank) {
+  onnx_messages::TensorProto& t = *to_.add_initializer();
+  t.set_name(names_.unused(name));
+  t.set_data_type(onnx_messages::TensorProto::FLOAT);
+  dsl::shape const& s = out();
+  if (rank == 2)
+    t.add_dims(s.size());
+  else
+    for (int const d : {s.channels, s.height, s.width}) t.add_dims(d);
+  t.set_raw_data(numbers.data(), numbers.size() * sizeof(float));
+  append(type, {made_[at(node_->output)].name[rank == 4], t.name()}, rank);
 }
 
 TYPENET_INLINE void onnx_writer::write_convolution() {
