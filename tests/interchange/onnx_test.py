@@ -37,9 +37,12 @@ def check_file(path):
     onnx.checker.check_model(str(path), full_check=True)
     model = onnx.load(str(path))
     wrong = []
-    for value in (*model.graph.input, *model.graph.output, *model.graph.value_info):
+    ends = (*model.graph.input, *model.graph.output)
+    for value in (*ends, *model.graph.value_info):
         dims = value.type.tensor_type.shape.dim
-        if dims[0].dim_param != "batch" or not all(d.dim_value > 0 for d in dims[1:]):
+        # Masks, positions and shapes, which are the same for every batch, are the only values without a batch.
+        fixed = value not in ends and all(d.dim_value > 0 for d in dims)
+        if not fixed and (dims[0].dim_param != "batch" or not all(d.dim_value > 0 for d in dims[1:])):
             wrong.append(f"{value.name} has the shape {dims}")
     known = {i.name for i in model.graph.initializer} | {i.name for i in model.graph.input}
     if len(known) != len(model.graph.initializer) + 1:

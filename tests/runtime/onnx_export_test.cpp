@@ -50,15 +50,17 @@ std::string bytes_of(std::string const& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// Returns a shape as "batch,3,9,8". Resize could enlarge the batch, so shape inference gives its result another name.
+/// Returns a shape as "batch,3,9,8", of integers as "integers batch,6". Resize could enlarge the batch, so shape
+/// inference gives its result another name.
 std::string shape_of(pb::ValueInfoProto const& v) {
-  REQUIRE(v.type().tensor_type().elem_type() == pb::TensorProto::FLOAT);
+  bool const integers = v.type().tensor_type().elem_type() == pb::TensorProto::INT64;
+  REQUIRE((integers || v.type().tensor_type().elem_type() == pb::TensorProto::FLOAT));
   std::string all;
   for (auto const& d : v.type().tensor_type().shape().dim())
     all += (all.empty() ? "" : ",") + (d.dim_param().starts_with("unk__") ? "batch"
                                        : d.has_dim_param()                ? d.dim_param()
                                                                           : std::to_string(d.dim_value()));
-  return all;
+  return (integers ? "integers " : "") + all;
 }
 using shapes = std::map<std::string, std::string>;
 shapes shapes_of(pb::GraphProto const& g) {

@@ -36,7 +36,8 @@ struct drawn_batch {
   drawn_batch(graph_view const& g, int n, std::uint64_t seed) : size(n) {
     dsl::detail::random_stream random(seed, dsl::detail::purpose::user, 0);
     images.resize(static_cast<std::size_t>(n * g.shape_of(g.nodes[0].output).size()));
-    for (float& x : images) x = random.uniform(-1, 1);
+    auto const vocabulary = static_cast<std::uint32_t>(vocabulary_of(g, 0));
+    for (float& x : images) x = vocabulary > 0 ? static_cast<float>(random.below(vocabulary)) : random.uniform(-1, 1);
     auto const classes = static_cast<std::uint32_t>(g.shape_of(g.result()).size());
     for (int i = 0; i < n; ++i) labels.push_back(static_cast<std::int32_t>(random.below(classes)));
   }

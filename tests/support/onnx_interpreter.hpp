@@ -265,24 +265,87 @@ class onnx_interpreter {
       return y;
     }
     if (type == "Slice") {
-      require(in.size() == 4 && in.at(3)->values == std::vector<double>{1}, "Slice");
+      require(in.size() == 4 && in.at(3)->values.size() == 1, "Slice");
       std::vector<double> some;
       for (double c = in.at(1)->values.at(0); c < in.at(2)->values.at(0); ++c) some.push_back(c);
-      return gather(x, some);
+      return gather(x, some, static_cast<std::size_t>(in.at(3)->values[0]));
+    }
+    if (type == "Cast") {
+      require(integer(n, "to", 0) == pb::TensorProto::INT64, "Cast");
+      return each([](double v) { return std::trunc(v); });
+    }
+    if (type == "Squeeze") {
+      require(in.at(1)->values == std::vector<double>{1} && x.dim(1) == 1, "Squeeze");
+      onnx_tensor y = x;
+      y.dims.erase(y.dims.begin() + 1);
+      return y;
+    }
+    if (type == "Shape") {
+      require(integer(n, "end", 0) == 1, "Shape");
+      return {{1}, {static_cast<double>(x.dim(0))}};
+    }
+    if (type == "Expand") {
+      std::vector<double> const& wanted = in.at(1)->values;
+      onnx_tensor zeros{{wanted.begin(), wanted.end()}, {}};
+      zeros.values.assign(at(zeros.size()), 0);
+      return combined(x, zeros, [](double a, double) { return a; });
+    }
+    if (type == "ConstantOfShape") {
+      onnx_tensor y{{x.values.begin(), x.values.end()}, {}};
+      float value = 0;
+      std::string const& raw = find(n, "value")->t().raw_data();
+      require(raw.size() == sizeof value, "ConstantOfShape");
+      std::memcpy(&value, raw.data(), sizeof value);
+      y.values.assign(at(y.size()), static_cast<double>(value));
+      return y;
+    }
+    if (type == "Trilu") {  // the upper part
+      require(integer(n, "upper", 1) == 1 && x.dims.size() == 2, "Trilu");
+      onnx_tensor y = x;
+      for (long long i = 0; i < y.size(); ++i)
+        if (static_cast<double>(i % y.dims[1] - i / y.dims[1]) < in.at(1)->values.at(0)) y.values[at(i)] = 0;
+      return y;
+    }
+    if (type == "MatMul") {
+      onnx_tensor const& w = *in.at(1);
+      require(x.dims.size() == 4 && w.dims.size() == 4 && x.dim(0) == w.dim(0) && x.dim(1) == w.dim(1) &&
+                  x.dim(3) == w.dim(2),
+              "MatMul");
+      onnx_tensor y{{x.dim(0), x.dim(1), x.dim(2), w.dim(3)}, {}};
+      for (long long m = 0; m < x.dim(0) * x.dim(1); ++m)
+        for (long long r = 0; r < x.dim(2); ++r)
+          for (long long c = 0; c < w.dim(3); ++c) {
+            double sum = 0;
+            for (long long k = 0; k < x.dim(3); ++k)
+              sum += x.values[at((m * x.dim(2) + r) * x.dim(3) + k)] * w.values[at((m * w.dim(2) + k) * w.dim(3) + c)];
+            y.values.push_back(sum);
+          }
+      return y;
+    }
+    if (type == "Gather" && integer(n, "axis", 0) == 0) {
+      onnx_tensor y{in.at(1)->dims, {}};
+      y.dims.insert(y.dims.end(), x.dims.begin() + 1, x.dims.end());
+      for (double k : in.at(1)->values) {
+        require(k >= 0 && k < static_cast<double>(x.dim(0)), "Gather");
+        auto const from = x.values.begin() + static_cast<long long>(k) * x.size(1);
+        y.values.insert(y.values.end(), from, from + x.size(1));
+      }
+      return y;
     }
     if (type == "Gather") {
-      require(integer(n, "axis", 0) == 1 && in.at(1)->dims.size() == 1, "Gather");
+      require(integer(n, "axis", 0) == 1 && in.at(1)->dims.size() == 1, "Gather of channels");
       return gather(x, in.at(1)->values);
     }
     if (type == "Resize") return resize(n, x, *in.at(2));
     if (type == "Concat") {
-      require(integer(n, "axis", 0) == 1, "Concat");
+      std::size_t const axis = at(integer(n, "axis", 0));
       onnx_tensor y{x.dims, {}};
-      y.dims[1] = 0;
-      for (onnx_tensor const* t : in) y.dims[1] += t->dim(1), require(t->dims.size() == x.dims.size(), "Concat");
-      for (long long b = 0; b < x.dim(0); ++b)
+      y.dims.at(axis) = 0;
+      for (onnx_tensor const* t : in) y.dims[axis] += t->dim(axis), require(t->dims.size() == x.dims.size(), "Concat");
+      for (long long b = 0; b < x.size() / x.size(axis); ++b)
         for (onnx_tensor const* t : in)
-          y.values.insert(y.values.end(), t->values.begin() + b * t->size(1), t->values.begin() + (b + 1) * t->size(1));
+          y.values.insert(y.values.end(), t->values.begin() + b * t->size(axis),
+                          t->values.begin() + (b + 1) * t->size(axis));
       return y;
     }
     if (type == "Gemm") {
@@ -298,6 +361,16 @@ class onnx_interpreter {
             sum += x.values[at(b * x.dim(1) + i)] * w.values[at(o * x.dim(1) + i)];
           y.values.push_back(sum);
         }
+      return y;
+    }
+    if (type == "Softmax" && x.dims.size() == 4 && integer(n, "axis", -1) == -1) {
+      onnx_tensor y = x;
+      std::size_t const size = at(x.dims.back());
+      for (std::size_t from = 0; from < y.values.size(); from += size) {
+        double sum = 0;
+        for (std::size_t i = from; i < from + size; ++i) sum += y.values[i] = std::exp(x.values[i]);
+        for (std::size_t i = from; i < from + size; ++i) y.values[i] /= sum;
+      }
       return y;
     }
     if (type == "Softmax") {
@@ -374,14 +447,15 @@ class onnx_interpreter {
     return y;
   }
   /// Some of the channels.
-  static onnx_tensor gather(onnx_tensor const& x, std::vector<double> const& channels) {
+  static onnx_tensor gather(onnx_tensor const& x, std::vector<double> const& channels, std::size_t axis = 1) {
     onnx_tensor y{x.dims, {}};
-    y.dims.at(1) = static_cast<long long>(channels.size());
-    for (long long b = 0; b < x.dim(0); ++b)
+    y.dims.at(axis) = static_cast<long long>(channels.size());
+    long long const each = x.size(axis + 1);
+    for (long long b = 0; b < x.size() / x.size(axis); ++b)
       for (double c : channels) {
-        require(c >= 0 && c < static_cast<double>(x.dim(1)), "channel");
-        auto const from = x.values.begin() + b * x.size(1) + static_cast<long long>(c) * x.size(2);
-        y.values.insert(y.values.end(), from, from + x.size(2));
+        require(c >= 0 && c < static_cast<double>(x.dim(axis)), "channel");
+        auto const from = x.values.begin() + b * x.size(axis) + static_cast<long long>(c) * each;
+        y.values.insert(y.values.end(), from, from + each);
       }
     return y;
   }

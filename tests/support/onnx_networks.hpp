@@ -3,6 +3,7 @@
 
 #include <dsl/detail/math.hpp>
 #include <dsl/dsl.hpp>
+#include <dsl/models/gpt.hpp>
 #include <dsl/placement.hpp>
 
 #include "support/drawn.hpp"
@@ -133,6 +134,14 @@ void for_each_onnx_network(F f) {
   f.template operator()<network<picture, conv2d<5, 1>, softmax2d>>("softmax2d");
   f.template operator()<network<picture, dropout<0.5>, relu, dropout<0.2>>>("dropout");
   f.template operator()<network<picture, pointwise_dense<4>, relu, flatten, pointwise_dense<3>>>("pointwise_dense");
+  f.template operator()<network<token_numbers<6>, embedding<9, 4>, flatten, dense<3>>>("embedding");
+  f.template operator()<network<image<1, 2, 3>, embedding<5, 3>, conv2d<2, 1>>>("embedding_in_rows");
+  f.template operator()<network<picture, position_embedding, token_slice<2, 5>, relu>>("positions");
+  f.template operator()<network<features<7>, position_embedding, dense<3>>>("positions_flat");
+  f.template operator()<network<picture, class_token, relu, class_token, token_slice<0>, dense<2>>>("class_token");
+  f.template operator()<network<picture, conv2d<12, 1>, attention<2>>>("attention");
+  f.template operator()<network<picture, conv2d<9, 1>, concat<causal_attention<1>, causal_attention<3>>>>("causal");
+  f.template operator()<network<token_numbers<7>, models::gpt<11, 2, 8, 2>>>("gpt");
   f.template operator()<network<picture, channel_scale, flatten, channel_scale, dense<2>>>("channel_scale");
   f.template operator()<network<picture, residual<conv2d<3, 1>, stochastic_depth<0.5>>>>("stochastic_depth");
   f.template operator()<network<picture, dropout<0.5>>>("dropout_alone");

@@ -37,10 +37,12 @@ class onnx_writer {
     std::array<std::string, 2> name{};  // (batch, units), (batch, channels, height, width)
     int rank = 4;                       // rank of the form that its operator makes
   };
+  static constexpr std::int64_t of_batch = -1;
+  /// What a file says about a value.
   struct named {
     std::string name{};
-    dsl::shape shape{};
-    int rank = 4;
+    std::vector<std::int64_t> dims{};  // of_batch where the batch's size is
+    onnx_messages::TensorProto_DataType type = onnx_messages::TensorProto::FLOAT;
   };
 
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
@@ -96,6 +98,20 @@ class onnx_writer {
   [[gnu::cold]] void write_slice();
   [[gnu::cold]] void write_shuffle();
 
+  /// Appends a Gather of the kernel's rows, by the tokens' numbers as integers.
+  [[gnu::cold]] void write_embedding();
+  [[gnu::cold]] void write_positions();
+  /// Appends a Concat with the token, as often as the batch has samples.
+  [[gnu::cold]] void write_class_token();
+  [[gnu::cold]] void write_token_slice();
+  /// Appends the products and the Softmax that attention consists of; opset 17 has no operator for it. A file's
+  /// attention keeps a number for each pair of tokens.
+  [[gnu::cold]] void write_attention();
+  /// Returns the name of the input with all pixels in one row.
+  [[gnu::cold]] std::string as_row();
+  std::string weight() const;
+  [[gnu::cold]] std::string scalar(char const* name, std::int64_t value);
+
   std::string as_it_is() { return form(0, operand().rank); }
   /// Returns the name of operand i in the form with this rank. Appends the operators that convert it, if necessary.
   [[gnu::cold]] std::string form(int i, int rank);
@@ -111,7 +127,12 @@ class onnx_writer {
   [[gnu::cold]] std::string numbers(char const* name, std::vector<float> const& values);
 
   [[gnu::cold]] onnx_messages::NodeProto& add_node(std::string const& type, std::vector<std::string> const& inputs);
+  static std::vector<std::int64_t> dims_of(dsl::shape const& s, int rank);
+  /// Names and describes the output of a node, and returns its name.
   [[gnu::cold]] std::string output_of(onnx_messages::NodeProto& n, dsl::shape const& s, int rank);
+  [[gnu::cold]] std::string numbers_of(onnx_messages::NodeProto& n, std::vector<std::int64_t> const& dims);
+  [[gnu::cold]] std::string integers_of(onnx_messages::NodeProto& n, std::vector<std::int64_t> const& dims);
+  [[gnu::cold]] std::string described(onnx_messages::NodeProto& n, named v);
   /// Appends the operator that computes the value of the current node.
   [[gnu::cold]] onnx_messages::NodeProto& append(std::string const& type, std::vector<std::string> const& inputs,
                                                  int rank);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/math.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/engine.hpp>
 #include <dsl/io/onnx/library.hpp>
@@ -12,6 +13,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dsl::detail::TYPENET_MODE {
@@ -60,11 +62,11 @@ TYPENET_INLINE void onnx_writer::write_node() {
     case op::group_norm: return write_group_norm();
     case op::local_response_norm: return write_response_norm();
     case op::attention:
-    case op::causal_attention:
-    case op::class_token:
-    case op::position_embedding:
-    case op::token_slice:
-    case op::embedding:
+    case op::causal_attention: return write_attention();
+    case op::class_token: return write_class_token();
+    case op::position_embedding: return write_positions();
+    case op::token_slice: return write_token_slice();
+    case op::embedding: return write_embedding();
     case op::window_attention:
     case op::merge_pixels: return refuse();
     case op::custom: return write_custom();
@@ -77,7 +79,7 @@ TYPENET_INLINE void onnx_writer::write_input() {
   bool const further = node_ != graph_.nodes;
   std::string const name =
       further ? std::string(own.name.data, static_cast<std::size_t>(own.name.size)) : options_.input;
-  describe({name, out(), rank}, *to_.add_input());
+  describe({name, dims_of(out(), rank)}, *to_.add_input());
   keep(node_->output, name, rank);
   input_moments const* const moments = by_ ? by_->find(further ? name : "") : nullptr;
   if (moments && moments->mean) normalize("Sub", "mean", *moments->mean, rank);
@@ -305,6 +307,108 @@ TYPENET_INLINE void onnx_writer::write_slice() {
   append("Slice", {x, begin, end, integers("axis", {1})}, rank);
 }
 
+TYPENET_INLINE std::string onnx_writer::as_row() {
+  std::string const x = form(0, 4);
+  int const tokens = static_cast<int>(in().area());
+  if (in().height == 1) return x;
+  return output_of(add_node("Reshape", {x, integers("row", {0, in().channels, 1, tokens})}), {in().channels, 1, tokens},
+                   4);
+}
+
+TYPENET_INLINE std::string onnx_writer::weight() const { return names_.weights[at(node_->first_parameter)]; }
+
+TYPENET_INLINE void onnx_writer::write_embedding() {
+  onnx_messages::NodeProto& whole = add_node("Cast", {form(0, 4)});
+  set("to", static_cast<int>(onnx_messages::TensorProto::INT64), whole);
+  std::string const numbers = integers_of(whole, {of_batch, 1, out().height, out().width});
+  onnx_messages::NodeProto& squeezed = add_node("Squeeze", {numbers, integers("channel", {1})});
+  std::string const tokens = integers_of(squeezed, {of_batch, out().height, out().width});
+  onnx_messages::NodeProto& rows = add_node("Gather", {weight(), tokens});
+  set("axis", 0, rows);
+  std::string const found = output_of(rows, {out().height, out().width, out().channels}, 4);
+  set("perm", {0, 3, 1, 2}, append("Transpose", {found}, 4));
+}
+
+TYPENET_INLINE void onnx_writer::write_positions() {
+  onnx_messages::NodeProto& there = add_node("Transpose", {weight()});
+  set("perm", {0, 2, 1}, there);
+  std::string const turned = numbers_of(there, {1, out().channels, out().area()});
+  std::vector<std::int64_t> const dims{1, out().channels, out().height, out().width};
+  std::string const added = numbers_of(add_node("Reshape", {turned, integers("positions", dims)}), dims);
+  append("Add", {form(0, 4), added}, 4);
+}
+
+TYPENET_INLINE void onnx_writer::write_class_token() {
+  std::string const row = as_row();
+  int const channels = in().channels;
+  std::vector<std::int64_t> const one{1, channels, 1, 1};
+  std::string const token = numbers_of(add_node("Reshape", {weight(), integers("token", one)}), one);
+  onnx_messages::NodeProto& shape = add_node("Shape", {row});
+  set("end", 1, shape);
+  std::string const batch = integers_of(shape, {1});
+  onnx_messages::NodeProto& joined = add_node("Concat", {batch, integers("one_token", {channels, 1, 1})});
+  set("axis", 0, joined);
+  std::string const dims = integers_of(joined, {4});
+  std::string const tokens = output_of(add_node("Expand", {token, dims}), {channels, 1, 1}, 4);
+  set("axis", 3, append("Concat", {tokens, row}, 4));
+}
+
+TYPENET_INLINE void onnx_writer::write_token_slice() {
+  std::string const row = as_row();
+  int const first = node_->first_channel;
+  std::string const begin = integers("begin", {first}), end = integers("end", {first + out().width});
+  append("Slice", {row, begin, end, integers("tokens", {3})}, 4);
+}
+
+TYPENET_INLINE void onnx_writer::write_attention() {
+  std::string const x = form(0, 4);
+  int const channels = out().channels, heads = node_->groups, width = channels / heads;
+  int const tokens = static_cast<int>(out().area());
+  std::string const split = integers("heads", {0, heads, width, tokens}), axis = integers("axis", {1});
+  auto const part = [&](int which) {
+    std::string const begin = integers("begin", {which * channels}), end = integers("end", {(which + 1) * channels});
+    std::string const some = output_of(add_node("Slice", {x, begin, end, axis}), out(), 4);
+    return output_of(add_node("Reshape", {some, split}), {heads, width, tokens}, 4);
+  };
+  auto const turned = [&](std::string const& what, dsl::shape const& to) {
+    onnx_messages::NodeProto& n = add_node("Transpose", {what});
+    set("perm", {0, 1, 3, 2}, n);
+    return output_of(n, to, 4);
+  };
+  dsl::shape const pairs{heads, tokens, tokens};
+  std::string const queries = turned(part(0), {heads, tokens, width}), keys = part(1), values = part(2);
+  std::string const products = output_of(add_node("MatMul", {queries, keys}), pairs, 4);
+  float const scale = 1 / detail::sqrt(static_cast<float>(width));
+  std::string scores = output_of(add_node("Mul", {products, number("scale", scale)}), pairs, 4);
+  if (node_->kind == op::causal_attention) {
+    onnx_messages::NodeProto& all = add_node("ConstantOfShape", {integers("pairs", {tokens, tokens})});
+    onnx_messages::AttributeProto& value = attribute("value", all);
+    value.set_type(onnx_messages::AttributeProto::TENSOR);
+    float const nothing = -__builtin_inff();
+    onnx_messages::TensorProto& t = *value.mutable_t();
+    t.set_data_type(onnx_messages::TensorProto::FLOAT);
+    t.add_dims(1);
+    t.set_raw_data(&nothing, sizeof nothing);
+    std::string const hidden = numbers_of(all, {tokens, tokens});
+    onnx_messages::NodeProto& above = add_node("Trilu", {hidden, scalar("behind", 1)});  // 0 up to the diagonal
+    std::string const mask = numbers_of(above, {tokens, tokens});
+    scores = output_of(add_node("Add", {scores, mask}), pairs, 4);
+  }
+  onnx_messages::NodeProto& share = add_node("Softmax", {scores});
+  set("axis", -1, share);
+  std::string const weights = turned(output_of(share, pairs, 4), pairs);
+  std::string const sums = output_of(add_node("MatMul", {values, weights}), {heads, width, tokens}, 4);
+  append("Reshape", {sums, integers("joined", {0, channels, out().height, out().width})}, 4);
+}
+
+TYPENET_INLINE std::string onnx_writer::scalar(char const* name, std::int64_t value) {
+  onnx_messages::TensorProto& t = *to_.add_initializer();
+  t.set_name(names_.unused(name));
+  t.set_data_type(onnx_messages::TensorProto::INT64);
+  t.set_raw_data(&value, sizeof value);
+  return t.name();
+}
+
 TYPENET_INLINE void onnx_writer::write_shuffle() {
   std::string const x = as_it_is();
   int const rank = operand().rank, channels = in().channels, each = channels / node_->groups;
@@ -384,9 +488,28 @@ TYPENET_INLINE onnx_messages::NodeProto& onnx_writer::add_node(std::string const
 }
 
 TYPENET_INLINE std::string onnx_writer::output_of(onnx_messages::NodeProto& n, dsl::shape const& s, int rank) {
-  values_.push_back({names_.unused(n.name() + "_output_0"), s, rank});
-  n.add_output(values_.back().name);
+  return numbers_of(n, dims_of(s, rank));
+}
+
+TYPENET_INLINE std::string onnx_writer::numbers_of(onnx_messages::NodeProto& n, std::vector<std::int64_t> const& dims) {
+  return described(n, {names_.unused(n.name() + "_output_0"), dims});
+}
+
+TYPENET_INLINE std::string onnx_writer::integers_of(onnx_messages::NodeProto& n,
+                                                    std::vector<std::int64_t> const& dims) {
+  return described(n, {names_.unused(n.name() + "_output_0"), dims, onnx_messages::TensorProto::INT64});
+}
+
+TYPENET_INLINE std::string onnx_writer::described(onnx_messages::NodeProto& n, named v) {
+  n.add_output(v.name);
+  values_.push_back(std::move(v));
   return values_.back().name;
+}
+
+TYPENET_INLINE std::vector<std::int64_t> onnx_writer::dims_of(dsl::shape const& s, int rank) {
+  std::vector<std::int64_t> dims{of_batch, s.channels, s.height, s.width};
+  dims.resize(at(rank));
+  return dims;
 }
 
 TYPENET_INLINE onnx_messages::NodeProto& onnx_writer::append(std::string const& type,
@@ -428,7 +551,7 @@ TYPENET_INLINE void onnx_writer::name_output(int tensor, std::string const& own)
   for (std::string const& other : outputs_) renames = renames && other != before;
   if (!renames) {
     add_node("Identity", {before}).add_output(own);
-    values_.push_back({own, graph_.shape_of(tensor), f.rank});
+    values_.push_back({own, dims_of(graph_.shape_of(tensor), f.rank)});
     return;
   }
   for (onnx_messages::NodeProto& n : *to_.mutable_node())
@@ -443,14 +566,14 @@ TYPENET_INLINE void onnx_writer::name_output(int tensor, std::string const& own)
 TYPENET_INLINE void onnx_writer::describe(named const& v, onnx_messages::ValueInfoProto& to) const {
   to.set_name(v.name);
   onnx_messages::TypeProto_Tensor& type = *to.mutable_type()->mutable_tensor_type();
-  type.set_elem_type(onnx_messages::TensorProto::FLOAT);
-  onnx_messages::TensorShapeProto& dims = *type.mutable_shape();
-  dims.add_dim()->set_dim_param(options_.batch);
-  dims.add_dim()->set_dim_value(v.shape.channels);
-  if (v.rank == 2) return;
-  dims.add_dim()->set_dim_value(v.shape.height);
-  if (v.rank == 3) return;
-  dims.add_dim()->set_dim_value(v.shape.width);
+  type.set_elem_type(v.type);
+  for (std::int64_t const d : v.dims) {
+    auto& dim = *type.mutable_shape()->add_dim();
+    if (d == of_batch)
+      dim.set_dim_param(options_.batch);
+    else
+      dim.set_dim_value(d);
+  }
 }
 
 TYPENET_INLINE onnx_messages::AttributeProto& onnx_writer::attribute(char const* name, onnx_messages::NodeProto& n) {
