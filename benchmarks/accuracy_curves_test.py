@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""accuracy_curves, run as a program, with gnuplot."""
+"""Tests accuracy_curves by running it as a program. Needs gnuplot."""
 import pathlib
 import shutil
 import subprocess

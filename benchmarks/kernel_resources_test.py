@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What kernel_resources makes of cuobjdump's words, and how many warps it says a multiprocessor holds."""
+"""Tests how kernel_resources reads cuobjdump's output, and the number of warps that it computes."""
 import importlib.machinery
 import importlib.util
 import pathlib
@@ -14,23 +14,24 @@ loader.exec_module(resources)
 
 
 class Warps(unittest.TestCase):
-    # Each number is what cudaOccMaxActiveBlocksPerMultiprocessor of cuda_occupancy.h gives, times a block's warps.
+    # The expected numbers are the results of cudaOccMaxActiveBlocksPerMultiprocessor (cuda_occupancy.h), times a block's
+    # warps.
     def test_shared_memory_is_the_architecture_s(self):
         for architecture, of_32_kb, of_44_kb in (("sm_80", 32, 24), ("sm_90", 48, 40), ("sm_90a", 48, 40), ("sm_100f", 48, 40)):
             self.assertEqual(resources.warps_at_once(architecture, 32, 32 * 1024, 256), of_32_kb)
             self.assertEqual(resources.warps_at_once(architecture, 32, 44 * 1024, 256), of_44_kb)
-        self.assertEqual(resources.warps_at_once("sm_80", 32, 12970, 128), 44)  # 12 blocks, but for pieces of 128 bytes
+        self.assertEqual(resources.warps_at_once("sm_80", 32, 12970, 128), 44)  # not 12 blocks: in pieces of 128 bytes
 
     def test_registers_are_four_parts(self):
-        # 152 registers are 4,864 a warp: three in each part of 16,384, where a whole 65,536 had room for thirteen.
+        # 152 registers are 4,864 per warp: three warps fit into each part of 16,384; thirteen would fit into 65,536.
         self.assertEqual(resources.warps_at_once("sm_90", 152, 0, 32), 12)
         self.assertEqual(resources.warps_at_once("sm_90", 35, 0, 160), 45)
         self.assertEqual(resources.warps_at_once("sm_90", 72, 0, 224), 28)
-        self.assertEqual(resources.warps_at_once("sm_90", 128, 0, 544), 0)  # no launch: 17 warps count as 20
+        self.assertEqual(resources.warps_at_once("sm_90", 128, 0, 544), 0)  # not launched: 17 warps count as 20
 
     def test_threads_and_blocks(self):
         self.assertEqual(resources.warps_at_once("sm_90", 16, 0, 1024), 64)
-        self.assertEqual(resources.warps_at_once("sm_90", 16, 0, 32), 32)  # as many blocks
+        self.assertEqual(resources.warps_at_once("sm_90", 16, 0, 32), 32)  # the maximum number of blocks
         self.assertEqual(resources.warps_at_once("sm_90", 16, 0, 33), 64)
 
     def test_other_architectures_are_refused(self):
@@ -68,9 +69,10 @@ class Words(unittest.TestCase):
         self.assertEqual((copy["name"], copy["blocks"], copy["threads"]), ("copy", 12, 256))
         self.assertEqual((copy["registers"], copy["shared"], copy["warps"]), (40, 0, 48))
         self.assertEqual(copy["widths"], {"load 16": 1, "load 2": 1, "store 8": 1})
-        self.assertEqual((sums["stack"], sums["shared"]), (16, 1088))  # what every block takes is not the kernel's
+        self.assertEqual((sums["stack"], sums["shared"]), (16, 1088))  # without the bytes that every block takes
         self.assertEqual(sums["widths"], {"load 16": 1, "load 4": 1, "spill 8": 1, "store 1": 1})
-        self.assertEqual(resources.read_kernels("sm_80", LISTED, USAGE, CODE)[1]["shared"], 2112)  # there it isn't counted
+        # for sm_80, cuobjdump does not count the bytes that every block takes
+        self.assertEqual(resources.read_kernels("sm_80", LISTED, USAGE, CODE)[1]["shared"], 2112)
 
     def test_a_kernel_of_which_nothing_is_said(self):
         with self.assertRaises(SystemExit):

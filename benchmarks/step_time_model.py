@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""How long a training step takes on many devices: what benchmarks/scaling predicts with. Seconds and bytes throughout.
+"""The model with which benchmarks/scaling predicts the time of a training step on many devices, in seconds and bytes.
 
-A step is what one tower computes for its part of the batch, and whatever of the sums over all towers it has to wait for.
-docs/scaling.md explains the terms and says how well they agree with what was measured.
+The time of a step is the time in which a tower computes its part of the batch, and the time for which it waits for sums
+over all towers. docs/scaling.md explains the terms and compares the predictions with measurements.
 """
 import bisect
 import dataclasses
 import math
 
-HEADER_BYTES = 56  # towers/mpi.hpp's header, in front of each message
+HEADER_BYTES = 56  # the header that towers/mpi.hpp sends before each message
 
 
 @dataclasses.dataclass
 class Compute:
-    """One tower's forward pass, backward pass and update, by its samples: a + b * samples."""
+    """The time of a tower's forward pass, backward pass and update: fixed + per_sample * samples."""
 
     fixed: float
     per_sample: float
@@ -23,7 +23,7 @@ class Compute:
 
 
 def fitted(samples, seconds):
-    """Least squares of the relative errors, so that small batches count as much as large ones."""
+    """Returns the Compute with the least squares of relative errors; so small batches count as much as large ones."""
     w = [1 / s**2 for s in seconds]
     sw, sx, sy = sum(w), sum(a * x for a, x in zip(w, samples)), sum(a * y for a, y in zip(w, seconds))
     sxx = sum(a * x * x for a, x in zip(w, samples))
@@ -34,27 +34,27 @@ def fitted(samples, seconds):
 
 @dataclasses.dataclass
 class Local:
-    """What a core does in memory: towers of one process meet in `meeting`, and add up numbers at `per_byte`."""
+    """The seconds in which the towers of one process synchronise, and the seconds in which a core adds up a byte."""
 
     meeting: float
     per_byte: float
 
     def sum(self, towers, size):
-        """Every tower's core adds up its part of the numbers, of all towers."""
+        """Returns the time of a sum: the core of each tower adds up its part of the numbers over all towers."""
         return self.meeting + self.per_byte * size if towers > 1 else 0.0
 
 
 @dataclasses.dataclass
 class Link:
-    """Rounds of messages, as measured: every process sends, and gets, one message from each of the others."""
+    """Measured rounds of messages: in a round each process sends one message to each of the others."""
 
-    processes: list  # ascending
+    processes: list  # the numbers of processes that were measured, ascending
     header: list  # seconds of a round of headers
-    part_bytes: list  # a part of all gradients
+    part_bytes: list  # the bytes of one part of all gradients
     part: list  # seconds of a round of parts
 
     def round(self, processes, size):
-        """Of messages of `size` bytes: between a header's time and a part's, in proportion to the bytes."""
+        """Returns the time of a round of messages of `size` bytes, interpolated between headers and parts."""
         if processes < 2:
             return 0.0
         i = min(max(bisect.bisect_left(self.processes, processes), 1), len(self.processes) - 1)
@@ -71,24 +71,24 @@ class Link:
 
 @dataclasses.dataclass
 class Host:
-    """Towers on processor cores, `towers` in each process, processes connected by `link`."""
+    """Towers on processor cores; each process has the same number of towers, and `link` connects the processes."""
 
     compute: Compute
     local: Local
     link: Link
 
     def sum(self, processes, towers, size):
-        """Of `size` bytes of gradients: each process adds up its part of all towers' and sends the others the sums."""
+        """Returns the time to sum `size` bytes of gradients: each process sums a part and sends it to the others."""
         if processes == 1:
             return self.local.sum(towers, size)
         part = size / processes
         messages = (2 * self.link.round(processes, HEADER_BYTES) + self.link.round(processes, towers * part)
                     + self.link.round(processes, part))
-        in_memory = self.local.per_byte * (towers * size + processes * towers * part)  # packed, then added up
+        in_memory = self.local.per_byte * (towers * size + processes * towers * part)  # for packing, then adding up
         return self.local.meeting * (towers > 1) + messages + in_memory
 
     def step(self, processes, towers, samples, buckets, moments_bytes):
-        """`samples` a tower. buckets: (bytes, share of the step that is done when it is whole), in that order."""
+        """Returns the time of a step with `samples` per tower. buckets: (bytes, share of the step when complete)."""
         compute = self.compute.step(samples)
         over = waited_for(compute, [(self.sum(processes, towers, size), done) for size, done in buckets])
         return compute + over + self.sum(processes, towers, moments_bytes) * (processes * towers > 1)
@@ -96,7 +96,7 @@ class Host:
 
 @dataclasses.dataclass
 class Fabric:
-    """GPUs with NCCL's algorithms between them: bytes per second and seconds a hop, in a machine and between machines."""
+    """GPUs that NCCL connects: bytes per second and seconds per hop, within a machine and between machines."""
 
     in_machine: float
     in_machine_hop: float
@@ -105,7 +105,7 @@ class Fabric:
     per_machine: int
 
     def sum(self, devices, size):
-        """The faster of a ring and of a tree per machine and one over machines, as the library chooses."""
+        """Returns the time of a sum with a ring, or with trees within and between machines, whichever is faster."""
         if devices == 1:
             return 0.0
         inside = min(devices, self.per_machine)
@@ -122,8 +122,8 @@ class Fabric:
 
 
 def waited_for(compute, sums):
-    """Sums (seconds, share of the step when it may begin) one after the other beside the computing: what is left of
-    them when that has ended."""
+    """Returns the time that sums take after the computation has ended. Each sum is (seconds, share of the step after
+    which it can begin). Sums run one after the other, at the same time as the computation."""
     free = 0.0
     for seconds, done in sums:
         free = max(free, done * compute) + seconds

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The model of step times against numbers worked out by hand."""
+"""Tests the model of step times with numbers that were computed by hand."""
 import sys
 import unittest
 
@@ -8,7 +8,7 @@ import step_time_model as model
 
 
 def link():
-    # a header's round takes 10 us a message, a byte 1 ns
+    # a round takes 10 us per message, and 1 ns per byte
     counts = [2, 4, 1024]
     parts = [4_000_000 // n for n in counts]
     return model.Link(counts, [(n - 1) * 10e-6 for n in counts], parts,
@@ -44,14 +44,14 @@ class StepTimeModel(unittest.TestCase):
     def test_one_tower_only_computes(self):
         buckets = [(4_000_000, 1.0)]
         self.assertAlmostEqual(host().step(1, 1, 32, buckets, 1000), 0.18)
-        # two of a process add up 4 MB at 1 GB/s and exchange 1000 bytes, meeting twice
+        # two towers of a process add up 4 MB at 1 GB/s and 1000 bytes, and synchronise twice
         self.assertAlmostEqual(host().step(1, 2, 32, buckets, 1000), 0.18 + (1e-4 + 4e-3) + (1e-4 + 1e-6))
 
     def test_two_processes(self):
-        # twice a header and half of the numbers; 4 MB packed and as many added up
+        # two rounds of headers and two of half of the numbers; 4 MB are packed, and as many are added up
         expected = 4 * 10e-6 + 2 * (2_000_000 - model.HEADER_BYTES) * 1e-9 + 8e-3
         self.assertAlmostEqual(host().sum(2, 1, 4_000_000), expected)
-        # a second tower in each: twice the numbers on the way there, and a meeting
+        # with a second tower in each: twice the numbers in the first round, and one synchronisation
         more = 2_000_000e-9 + 8e-3 + 1e-4
         self.assertAlmostEqual(host().sum(2, 2, 4_000_000), expected + more, places=6)
 
@@ -59,7 +59,7 @@ class StepTimeModel(unittest.TestCase):
         f = model.Fabric(100e9, 1e-6, 10e9, 5e-6, 4)
         self.assertEqual(f.sum(1, 1e6), 0)
         self.assertAlmostEqual(f.sum(2, 1e6), 1e6 / 100e9 + 2e-6)
-        # two machines of four: a tree, at the speed between them: 6 hops inside, 2 between
+        # two machines with four devices each: a tree with 6 hops within and 2 between machines, which are slower
         self.assertAlmostEqual(f.sum(8, 1e6), min(2 * 1e6 / 10e9 + 6e-6 + 10e-6,
                                                   2 * 7 / 8 * 1e6 / 10e9 + 14 * (2 * 5e-6 + 6 * 1e-6) / 8))
         self.assertAlmostEqual(f.step(2, 1e-3, [(1e6, 1.0)]), 1e-3 + f.sum(2, 1e6))

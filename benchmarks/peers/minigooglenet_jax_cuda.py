@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""One step of MiniGoogLeNet in JAX on a GPU, timed; one JSON line, as benchmarks/cuda_step prints.
+"""Measures one step of MiniGoogLeNet in JAX on a GPU, and prints one JSON line, as benchmarks/cuda_step does.
 
     minigooglenet_jax_cuda.py train|infer BATCH bf16|tf32|fp32 STEPS WARMUP resident|fixed|host [jit]
-    minigooglenet_jax_cuda.py serve      the same words line by line from standard input, one JSON line each
+    minigooglenet_jax_cuda.py serve      reads the same words line by line from standard input
 
-The network of dsl::minigooglenet<10>, channels last, in plain JAX. A step is one jitted function that gives its
-arguments' memory back. train: forward, cross-entropy, backward and SGD with momentum, tensors and factors in bf16
-where that is asked for, parameters, statistics and loss in float; on batches gathered and augmented on the device as
-cuda_step's are (resident), or on one that lies there ready (fixed). infer: the forward pass, batch normalisation folded
-into the convolutions as cuda_step has it; each batch comes from the host's memory (host; pinned or pageable, whichever
-is faster, as "copied_from" says) or lies on the device (fixed).
-A request that fails answers {"error": ...}. Exit code 77: there is no device. "--device cpu" after the words is for
-trying it out.
+The network is that of dsl::minigooglenet<10>, channels last, in plain JAX. A step is one jitted function that donates
+the memory of its arguments. With train, a step is the forward pass, cross-entropy, the backward pass and SGD with
+momentum. With bf16, tensors and factors are in bf16; parameters, statistics and loss are always in float. With infer, a
+step is the forward pass, with batch normalisation folded into the convolutions, as in cuda_step. Batches are gathered
+and augmented on the device, as in cuda_step (resident); or one batch stays on the device (fixed); or each batch is
+copied from the host's memory (host), pinned or pageable, whichever is faster, which "copied_from" states.
+The answer to a request that fails is {"error": ...}. The exit code is 77 if there is no device. "--device cpu" after
+the words runs it on the CPU, to try it out.
 """
 import functools
 import os
@@ -23,7 +23,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 if sys.argv[-2:] == ["--device", "cpu"]:
     os.environ["JAX_PLATFORMS"] = "cpu"
-os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # others measure on the same device
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # other programs measure on the same device
 import jax
 import jax.numpy as jnp
 import numpy
@@ -31,13 +31,13 @@ import serving
 from jax import lax
 from jax.sharding import SingleDeviceSharding
 
-# (1x1 filters, 3x3 filters) of an inception module; a number: the filters of a downsample module
+# (1x1 filters, 3x3 filters) of an inception module, or the number of filters of a downsample module
 BLOCKS = ((32, 32), (32, 48), 80, (112, 48), (96, 64), (80, 80), (48, 96), 96, (176, 160), (176, 160))
 CLASSES, EPSILON, MOMENTUM = 10, 1e-3, 0.99
 
 
 def convolutions():
-    """(inputs, filters, size), in the order in which forward() takes them."""
+    """Returns (inputs, filters, size) of each convolution, in the order in which forward() uses them."""
     found, channels = [(3, 96, 3)], 96
     for block in BLOCKS:
         if isinstance(block, tuple):
@@ -50,7 +50,7 @@ def convolutions():
 
 
 def initial(key):
-    """(parameters, running statistics): kernels are height x width x inputs x filters, He's normal numbers."""
+    """Returns (parameters, running statistics). Kernels are (height, width, inputs, filters), by He's method."""
     shapes, channels = convolutions()
     parameters, statistics = [], []
     for inputs, filters, size in shapes:
@@ -66,14 +66,14 @@ def initial(key):
 
 
 def forward(parameters, statistics, x, dtype, key=None):
-    """x: batch x 32 x 32 x 3. (logits, the new statistics); a key: training, whose dropout is drawn from it."""
+    """Returns (logits, new statistics). x is (batch, 32, 32, 3). A key means training; dropout is drawn from it."""
     layers, new = iter(zip(parameters, statistics)), []
 
     def conv(x, stride=1, padding="SAME"):
         p, s = next(layers)
         y = lax.conv_general_dilated(x, p["kernel"].astype(dtype), (stride, stride), padding,
                                      dimension_numbers=("NHWC", "HWIO", "NHWC")) + p["bias"].astype(dtype)
-        if s is None:  # it is in the kernel and the bias
+        if s is None:  # it has been folded into the kernel and the bias
             return jax.nn.relu(y)
         wide = y.astype(jnp.float32)
         if key is None:
@@ -93,14 +93,14 @@ def forward(parameters, statistics, x, dtype, key=None):
         else:
             pooled = lax.reduce_window(x, -jnp.inf, lax.max, (1, 3, 3, 1), (1, 2, 2, 1), "VALID")
             x = jnp.concatenate([conv(x, 2, "VALID"), pooled], axis=3)
-    x = x.mean((1, 2))  # the pool's window is the whole of what is left: 7 x 7
+    x = x.mean((1, 2))  # the window of the pool is the whole image, 7 x 7
     if key is not None:
         x = jnp.where(jax.random.bernoulli(key, 0.5, x.shape), 2 * x, 0)
     return (x @ parameters[-1]["kernel"].astype(dtype) + parameters[-1]["bias"].astype(dtype)).astype(jnp.float32), new
 
 
 def folded(parameters, statistics):
-    """(parameters, statistics) for inference: what batch_norm multiplies by and adds is in kernels and biases."""
+    """Returns (parameters, statistics) for inference, with each batch_norm folded into a kernel and a bias."""
     convolutions = []
     for p, s in zip(parameters, statistics):
         scale = p["gamma"] * lax.rsqrt(s["variance"] + EPSILON)
@@ -109,14 +109,14 @@ def folded(parameters, statistics):
 
 
 def on_its_way(pictures):
-    """(what it is, a function that brings the pictures to the device), the faster of the ways there are."""
+    """Returns the name of the fastest way to copy the images to the device, and a function that copies them."""
     ways = {"pageable": functools.partial(jax.device_put, pictures)}
     try:
         there = SingleDeviceSharding(jax.devices()[0])
         pinned = jax.device_put(pictures, there.with_memory_kind("pinned_host"))
         ways["pinned"] = functools.partial(jax.device_put, pinned, there.with_memory_kind("device"))
         ways["pinned"]().block_until_ready()
-    except Exception:  # not every version and device has it
+    except Exception:  # not every version and device supports it
         ways.pop("pinned", None)
     seconds = {}
     for name, bring in ways.items():
@@ -129,7 +129,7 @@ def on_its_way(pictures):
 
 
 def trained(state, images, labels, dtype):
-    """One step of SGD with momentum; (the new state, the loss)."""
+    """Returns (the new state, the loss) after one step of SGD with momentum."""
     state["key"], key = jax.random.split(state["key"])
 
     def loss_of(parameters):
@@ -143,7 +143,7 @@ def trained(state, images, labels, dtype):
 
 
 def gathered(data, state, batch):
-    """The next batch of a data set on the device: shifted by up to a tenth, flipped, the mean subtracted."""
+    """Returns the next batch of a data set on the device, shifted by up to a tenth, flipped and mean-subtracted."""
     n = data["labels"].shape[0] // batch * batch
     which = lax.dynamic_slice(data["order"], (state["at"],), (batch,))
     state["at"] = (state["at"] + batch) % n
@@ -153,13 +153,13 @@ def gathered(data, state, batch):
     columns = jnp.where(jax.random.bernoulli(flips, 0.5, (batch, 1)), 31 - line, line)
     rows, columns = jnp.clip(line + shift[0], 0, 31), jnp.clip(columns + shift[1], 0, 31)
     place = rows[:, :, None], columns[:, None, :]
-    # subtracted before the shift, so that the mean moves with its picture
+    # the mean is subtracted before the shift, so that it is shifted together with the image
     images = data["pictures"][which[:, None, None], place[0], place[1]].astype(jnp.float32) - data["mean"][place]
     return images, data["labels"][which]
 
 
 class Step:
-    """One request, made ready: run() enqueues a step."""
+    """A request that has been prepared; run() enqueues a step."""
 
     def __init__(self, request, device):
         self.mode, self.batch, self.precision, self.steps, self.warmup, self.input, self.variant = request
@@ -171,7 +171,7 @@ class Step:
         assert sum(p.size for p in jax.tree.leaves(parameters)) == 1_652_826
         begin = time.perf_counter()
         self.out, loss = None, 0.0
-        # how float factors are rounded; not for a while only, since another setting is another compilation
+        # how float factors are rounded; set permanently, since a change causes another compilation
         jax.config.update("jax_default_matmul_precision", {"bf16": None, "tf32": "tensorfloat32",
                                                            "fp32": "float32"}[self.precision])
         self.copied_from = None
@@ -223,7 +223,7 @@ class Step:
         return float(self.out)
 
     def wait(self):
-        jax.block_until_ready(self.out)  # a function's results are there all at once
+        jax.block_until_ready(self.out)  # all results of a function become ready at the same time
 
     def measure(self):
         times = serving.timed(self.run, self.wait, self.steps, self.warmup)

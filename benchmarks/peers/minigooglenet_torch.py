@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""One step of MiniGoogLeNet in PyTorch on the CPU, timed; one JSON line, as minigooglenet_step prints.
+"""Measures one step of MiniGoogLeNet in PyTorch on the CPU, and prints one JSON line, as minigooglenet_step does.
 
-The same network as dsl::minigooglenet<10>: biases before batch normalisation, Keras's constants. Training is forward,
-cross-entropy, backward and SGD with momentum; inference is the forward pass in inference_mode. The pictures are already
-in the layout asked for. What only typenet's step does is left out here: softmax in inference, counting right answers.
+The network is that of dsl::minigooglenet<10>, with biases before batch normalisation and Keras's constants. Training is
+forward, cross-entropy, backward and SGD with momentum; inference is the forward pass in inference_mode. The images are
+already in the requested layout. Two things that typenet's step does are omitted here: the softmax in inference, and
+counting correct predictions.
 """
 import argparse
 import json
@@ -27,7 +28,7 @@ def conv(inputs, filters, size, stride=1, padding="same"):
 
 def minigooglenet(classes=10):
     layers, channels = [conv(3, 96, 3)], 96
-    # (1x1 filters, 3x3 filters) of an inception module; a number: the filters of a downsample module
+    # (1x1 filters, 3x3 filters) of an inception module, or the number of filters of a downsample module
     for block in ((32, 32), (32, 48), 80, (112, 48), (96, 64), (80, 80), (48, 96), 96, (176, 160), (176, 160)):
         if isinstance(block, tuple):
             layers.append(Concat([conv(channels, block[0], 1), conv(channels, block[1], 3)]))
@@ -49,7 +50,7 @@ def main():
     parser.add_argument("--compile", action="store_true", help="torch.compile with its default mode")
     o = parser.parse_args()
 
-    imported = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024  # libraries, before there is a network
+    imported = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024  # before the network is made
     torch.manual_seed(1)
     torch.set_num_threads(o.threads)
     layout = torch.channels_last if o.layout == "nhwc" else torch.contiguous_format

@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""One step of MiniGoogLeNet in PyTorch on a GPU, timed; one JSON line, as benchmarks/cuda_step prints.
+"""Measures one step of MiniGoogLeNet in PyTorch on a GPU, and prints one JSON line, as benchmarks/cuda_step does.
 
     minigooglenet_torch_cuda.py train|infer BATCH bf16|tf32|fp32 STEPS WARMUP resident|fixed|host [eager|graph|compile]
-    minigooglenet_torch_cuda.py serve      the same words line by line from standard input, one JSON line each
+    minigooglenet_torch_cuda.py serve      reads the same words line by line from standard input
 
-The network of dsl::minigooglenet<10>, channels last. train: forward, cross-entropy, backward, fused SGD with momentum
-under autocast for bf16; on batches gathered and augmented on the device as cuda_step's are (resident), or on one that
-lies there ready (fixed). infer: the forward pass, the whole model in bf16, batch normalisation folded into the
-convolutions as cuda_step has it; each batch is copied from pinned memory (host), as cuda_step's is, or lies on the
-device (fixed). graph: the step captured as one CUDA graph; compile: torch.compile with mode="max-autotune", which
-captures graphs itself, of the forward and backward pass with the gathering in front. cuDNN times all of its algorithms
-in each of them.
-A request that fails answers {"error": ...}. Exit code 77: there is no device. "--device cpu" after the words is for
-trying it out.
+The network is that of dsl::minigooglenet<10>, channels last. With train, a step is forward, cross-entropy, backward and
+fused SGD with momentum, for bf16 under autocast. With infer, a step is the forward pass, for bf16 with the whole model
+in bf16, and with batch normalisation folded into the convolutions, as in cuda_step. Batches are gathered and augmented
+on the device, as in cuda_step (resident); or one batch stays on the device (fixed); or each batch is copied from pinned
+memory (host). With graph, the step is captured as one CUDA graph. With compile, torch.compile with mode="max-autotune",
+which captures graphs itself, compiles the forward and backward pass and the gathering before them. In all variants,
+cuDNN times all of its algorithms.
+The answer to a request that fails is {"error": ...}. The exit code is 77 if there is no device. "--device cpu" after
+the words runs it on the CPU, to try it out.
 """
 import contextlib
 import os
@@ -31,7 +31,7 @@ VARIANTS = ("eager", "graph", "compile")
 
 
 def folded(net):
-    """For inference: each convolution with the batch_norm after it folded in."""
+    """Returns the network for inference: each batch_norm is folded into the convolution before it."""
     for layer in list(net.modules()):
         if isinstance(layer, torch.nn.Sequential) and len(layer) > 1 and isinstance(layer[1], torch.nn.BatchNorm2d):
             layer[0], layer[1] = fuse_conv_bn_eval(layer[0], layer[1]), torch.nn.Identity()
@@ -39,9 +39,9 @@ def folded(net):
 
 
 class Resident(torch.nn.Module):
-    """Batches of a data set on the device: gathered, shifted by up to a tenth, flipped, the mean subtracted. The place
-    in the order lies on the device, too, so that a captured step moves on by itself; a module, so that torch.compile
-    takes what it moves for the state that it is."""
+    """Gathers batches of a data set on the device: shifted by up to a tenth, flipped and mean-subtracted. The position
+    in the epoch's order is on the device, too, so that replaying a captured step advances it. This is a module, so that
+    torch.compile treats the position as state."""
 
     def __init__(self, batch, longest, device):
         super().__init__()
@@ -61,32 +61,32 @@ class Resident(torch.nn.Module):
         columns = torch.where(flip, 31 - self.line, self.line)
         rows, columns = (self.line + shift[0]).clamp_(0, 31), (columns + shift[1]).clamp_(0, 31)
         place = (rows[:, :, None], columns[:, None, :])
-        # subtracted before the shift, so that the mean moves with its picture
+        # the mean is subtracted before the shift, so that it is shifted together with the image
         x = self.pictures[which[:, None, None], place[0], place[1]].float() - self.mean[place[0], place[1]]
-        return x.permute(0, 3, 1, 2), self.labels[which]  # NHWC in memory: channels last
+        return x.permute(0, 3, 1, 2), self.labels[which]  # NHWC in memory, that is, channels last
 
 
 class Whole(torch.nn.Module):
-    """What torch.compile gets of a training step: the batch and its loss."""
+    """The part of a training step that torch.compile compiles: gathering the batch, and its loss."""
 
     def __init__(self, source, net):
         super().__init__()
         self.source, self.net, self.loss_of = source, net, torch.nn.CrossEntropyLoss()
 
     def forward(self, *batch):
-        """Without a batch it is fetched here: only from a device's memory."""
+        """Returns the loss of a batch. Without a batch, gathers the next one, which must be in the device's memory."""
         pictures, wanted = batch or self.source()
         return self.loss_of(self.net(pictures), wanted)
 
 
 class Step:
-    """One request, made ready: run() enqueues a step."""
+    """A request that has been prepared; run() enqueues a step."""
 
     def __init__(self, request, device):
         self.mode, self.batch, self.precision, self.steps, self.warmup, self.input, self.variant = request
         self.cuda = device == "cuda"
         torch.manual_seed(1)
-        torch.backends.cudnn.benchmark, torch.backends.cudnn.benchmark_limit = True, 0  # of the plans: all
+        torch.backends.cudnn.benchmark, torch.backends.cudnn.benchmark_limit = True, 0  # 0: it times all plans
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = self.precision == "tf32"
         train, bf16 = self.mode == "train", self.precision == "bf16"
         net = minigooglenet().to(device).to(memory_format=torch.channels_last).train(train)
@@ -99,7 +99,7 @@ class Step:
         if self.input == "host":
             pinned = x.pin_memory() if self.cuda else x
             there = torch.empty_like(x, device=device)
-            # the copy alone first: one that converts would convert on the CPU
+            # copied first without converting: a copy that also converts would convert on the CPU
             ready = torch.empty_like(there, dtype=dtype, memory_format=torch.channels_last)
             source = lambda: (there.copy_(pinned, non_blocking=True), (ready.copy_(there), labels))[1]
         elif self.input == "fixed":
@@ -133,7 +133,7 @@ class Step:
         self.loss = None
         step()
         first = self.loss.item() if train else 0.0
-        self.step = step  # a captured one only knows addresses: the network and the pictures must stay where they are
+        self.step = step  # keeps the network and the images alive, whose addresses a captured step contains
         self.run = self.captured(step) if self.variant == "graph" else step
         for _ in range(3):
             self.run()

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""MiniGoogLeNet trained on CIFAR-10 in PyTorch, on the CPU, with the recipe that minigooglenet_cifar has by default.
+"""Trains MiniGoogLeNet on CIFAR-10 in PyTorch, on the CPU, with the default recipe of minigooglenet_cifar.
 
-Pixels from 0 to 255 minus their mean over the training set; shifts of up to a tenth and flips, by the nearest pixel;
-Glorot's uniform weights; SGD with momentum 0.9, its rate inside the velocity as in Keras, from 5e-3 in a straight line
-to 0, an epoch a step. Batches of 64, the rest of an epoch's pictures left out. It writes the columns that
-minigooglenet_cifar's history has. Different only: random numbers, and that PyTorch's running variance is the unbiased
-one, greater by a factor of 1.0003 at most.
+Pixels are from 0 to 255, minus their mean over the training set. Images are shifted by up to a tenth and flipped, with
+the nearest pixel. Weights are Glorot's uniform numbers. The optimizer is SGD with momentum 0.9, with the learning rate
+inside the velocity, as in Keras; the rate decreases linearly from 5e-3 to 0, once per epoch. Batches have 64 images;
+the images that do not fill a batch are omitted. The output has the columns of minigooglenet_cifar's history. There are
+two differences: the random numbers, and PyTorch's running variance, which is unbiased and therefore larger by a factor
+of at most 1.0003.
 """
 import argparse
 import csv
@@ -19,17 +20,17 @@ from torch import nn
 
 from minigooglenet_torch import minigooglenet
 
-SIDE, PICTURE = 32, 1 + 3 * 32 * 32  # bytes of a record: a label, then three planes
+SIDE, PICTURE = 32, 1 + 3 * 32 * 32  # the bytes of a record: a label, then three planes
 
 
 def records(files):
-    """Labels (n) and pictures (n, 3, 32, 32) of CIFAR-10's .bin files."""
+    """Returns the labels (n) and the images (n, 3, 32, 32) of CIFAR-10's .bin files."""
     everything = numpy.concatenate([numpy.fromfile(f, numpy.uint8) for f in files]).reshape(-1, PICTURE)
     return torch.from_numpy(everything[:, 0].astype(numpy.int64)), everything[:, 1:].reshape(-1, 3, SIDE, SIDE)
 
 
 def shifted_and_flipped(pictures, random):
-    """Each picture by its own two shifts, in U(-0.1, 0.1) of a side, borders repeated; every second one mirrored."""
+    """Shifts each image by random parts U(-0.1, 0.1) of its sides, repeating its border, and flips half of them."""
     n, here = len(pictures), numpy.arange(SIDE)
     rows, columns = (numpy.clip(numpy.rint(here + random.uniform(-0.1, 0.1, (n, 1)) * SIDE).astype(int), 0, SIDE - 1)
                      for _ in range(2))
@@ -55,18 +56,18 @@ class Training:
         self.loss_of = nn.CrossEntropyLoss()
 
     def inputs(self, pictures):
-        """Channels-last, as the network is: for PyTorch the faster of its two layouts here."""
+        """Returns images in channels-last order, like the network: the faster of PyTorch's two layouts here."""
         return torch.from_numpy(pictures - self.mean).contiguous(memory_format=torch.channels_last)
 
     def set_rate(self, rate):
-        """PyTorch multiplies the velocity by today's rate; Keras's velocity has each step's own rate in it."""
+        """Sets the learning rate, and scales the velocity, since PyTorch multiplies the velocity by the rate."""
         group = self.optimizer.param_groups[0]
         for state in self.optimizer.state.values():
             state["momentum_buffer"].mul_(group["lr"] / rate)
         group["lr"] = rate
 
     def epoch(self):
-        """(mean loss, accuracy) over the training pictures, as they were met."""
+        """Returns (mean loss, accuracy) over the training images, measured while training."""
         self.net.train()
         loss_sum, right, batch = 0.0, 0, self.o.batch_size
         order = self.random.permutation(len(self.pictures))
@@ -97,7 +98,7 @@ class Training:
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data", type=pathlib.Path, required=True, help="the directory of CIFAR-10's .bin files")
-    parser.add_argument("--history", type=pathlib.Path, required=True, help="where the .csv goes, a row an epoch")
+    parser.add_argument("--history", type=pathlib.Path, required=True, help="write the .csv here, one row per epoch")
     parser.add_argument("--epochs", type=int, default=70)
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--learning-rate", type=float, default=5e-3)

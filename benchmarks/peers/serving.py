@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the peers on a GPU share: a request's words, answering requests line by line, and how a step is timed."""
+"""Common parts of the peers on a GPU: parses requests, answers them line by line, and times steps."""
 import gc
 import json
 import sys
@@ -8,12 +8,12 @@ import traceback
 
 WORDS = (("train", "infer"), int, ("bf16", "tf32", "fp32"), int, int, ("resident", "fixed", "host"))
 NO_DEVICE = "no device that this Python can use"
-PICTURES = 50_000  # of the data set on the device, and at least one block of steps
+PICTURES = 50_000  # the least number of images of the data set on the device
 
 
 def parse(words, variants):
-    """(mode, batch, precision, steps, warmup, where batches come from, variant: the first one where it is left out).
-    ValueError says what is wrong."""
+    """Returns a list: mode, batch, precision, steps, warmup, the source of the batches, and the variant, by default the
+    first one. Raises ValueError for an invalid request."""
     words, allowed = list(words), (*WORDS, tuple(variants))
     if len(words) == len(WORDS):
         words.append(variants[0])
@@ -32,7 +32,7 @@ def parse(words, variants):
 
 
 def timed(run, wait, steps, warmup):
-    """Seconds a step: of a block whose end is waited for, and the median of steps that are each waited for."""
+    """Measures the seconds per step: of a block of steps that ends with a wait, and the median of steps that end so."""
     for _ in range(warmup):
         run()
     wait()
@@ -50,10 +50,11 @@ def timed(run, wait, steps, warmup):
 
 
 def answer_all(doc, variants, version, has_device, make):
-    """The whole of a peer: reads the command line, or standard input, and prints a line of JSON for each request; for
-    the line "version" one that tells whether there is a device, too.
+    """Runs a peer: reads requests from the command line or from standard input, and prints a line of JSON for each. The
+    answer to the line "version" also contains whether there is a device. Returns the exit code.
 
-    make(request, device): an object whose measure() gives what to print; it is kept while the same request comes again.
+    make(request, device) returns an object whose measure() returns the answer. It is used again if the next request is
+    the same.
     """
     words, device = sys.argv[1:], "cuda"
     if words[-2:] == ["--device", "cpu"]:
@@ -81,8 +82,8 @@ def answer_all(doc, variants, version, has_device, make):
                 gc.collect()
                 step, last = make(parse(line.split(), variants), device), line.split()
             print(json.dumps(step.measure()), flush=True)
-        except Exception as e:  # whatever a variant fails with: the next request may work
+        except Exception as e:  # any error of a variant: the next request may work
             step, last, failed = None, None, True
-            traceback.print_exc()  # the answer has one line of it
+            traceback.print_exc()  # the answer contains only one line of it
             print(json.dumps({"error": f"{type(e).__name__}: {e}".strip().splitlines()[0][:500]}), flush=True)
     return 1 if failed and not serve else 0

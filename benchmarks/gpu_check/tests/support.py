@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of gpu_check share: stages whose programs are little scripts, so that no device is wanted."""
+"""Common parts of the tests of gpu_check: stages whose programs are small scripts, so that no device is needed."""
 import contextlib
 import importlib.machinery
 import importlib.util
@@ -16,7 +16,7 @@ sys.path[:0] = [str(ROOT / "benchmarks/gpu_check"), str(ROOT / "benchmarks"), st
 
 
 def load(path):
-    """A script that has no .py after its name, as a module."""
+    """Returns a script whose name does not end with .py as a module."""
     loader = importlib.machinery.SourceFileLoader(path.name, str(path))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader(path.name, loader))
     loader.exec_module(module)
@@ -37,7 +37,7 @@ class Case(unittest.TestCase):
         quiet = contextlib.ExitStack()
         self.addCleanup(quiet.close)
         quiet.enter_context(contextlib.redirect_stdout(self.said))
-        quiet.enter_context(contextlib.redirect_stderr(self.said))  # that the machine is busy
+        quiet.enter_context(contextlib.redirect_stderr(self.said))  # the warning that the machine is busy
 
     def tearDown(self):
         for s in self.stages:
@@ -53,14 +53,14 @@ class Case(unittest.TestCase):
         return s
 
     def program(self, name, text):
-        """An executable that does what the Python text says."""
+        """Writes an executable that runs the Python text."""
         path = self.folder / name
         path.write_text(f"#!{sys.executable} -B\nimport json, os, sys, time\n{text}\n")
         path.chmod(0o755)
         return path
 
     def status(self, s):
-        """name -> status of the stage's parts."""
+        """Returns {name: status} of the stage's parts."""
         return {p["name"]: p["status"] for p in s.parts}
 
     def detail(self, s, name):

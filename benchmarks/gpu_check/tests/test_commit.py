@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which commit it is that a copy without its repository measures."""
+"""Tests which commit is reported for a copy of the files without their repository."""
 import pathlib
 import shutil
 import subprocess
@@ -31,7 +31,7 @@ class Commit(Case):
         (repository / "file").write_text("two")
         carry.note_commit(note, repository)
         self.assertEqual(measuring.commit(root, note), f"{commit}-dirty, as carried")
-        carry.note_commit(note, root)  # itself a copy
+        carry.note_commit(note, root)  # this tree is itself such a copy
         self.assertEqual(measuring.commit(root, note), f"{commit}-dirty, as carried")
 
     def test_a_copy_within_another_repository(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What is made of a conformance program's findings, and of compute-sanitizer's words."""
+"""Tests how the findings of a conformance program and the output of compute-sanitizer are interpreted."""
 import json
 import os
 import shutil
@@ -45,7 +45,7 @@ class Conformance(Case):
     def test_bad(self):
         with self.assertRaisesRegex(Failure, r"1 of 2 bad: two: 0.3 \(bound 0.1\)"):
             self.check([finding("one"), finding("two", "BAD", 0.3)])
-        with self.assertRaisesRegex(Failure, "1 of 1 bad: one: None"):  # no number
+        with self.assertRaisesRegex(Failure, "1 of 1 bad: one: None"):  # the measured number is missing
             self.check([finding("one", "BAD", None)])
 
     def test_nothing_compared(self):
@@ -106,7 +106,7 @@ class Sanitizing(Case):
 
 
 class Whole(Case):
-    """The stage from options to files, with programs that only talk."""
+    """Tests the whole stage, from options to files, with programs that only print."""
 
     def run_stage(self, text, *words):
         program = self.program("conformance", text)
@@ -184,7 +184,7 @@ class Whole(Case):
 
 
 class CMake(Case):
-    ninja = None  # where it is
+    ninja = None  # the path of the program, or None
 
     def finds(self, version, says="-- typenet 0.1: core cuda"):
         self.program("cmake", f"print('cmake version {version}' if '--version' in sys.argv else '{says}')\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The peers' programs themselves, on the CPU: skipped where PyTorch or JAX is not installed."""
+"""Tests the peers' programs themselves, on the CPU. They are skipped if PyTorch or JAX is not installed."""
 import gc
 import importlib.util
 import unittest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bench, peers and train with programs that answer at once: cases, ratios, tables, and what is refused."""
+"""Tests bench, peers and train with programs that answer at once: cases, ratios, tables, and invalid options."""
 import contextlib
 import io
 import json
@@ -47,7 +47,7 @@ class Bench(Whole):
     def test_all_cases(self):
         self.assertEqual(self.run_stage(STEP + ONCE, "bench", "--rounds", "2", "--precision", "bf16,fp32_strict"), 0)
         found = self.result("bench")["cases"]
-        self.assertEqual(len(found), 2 * 8 + 2)  # a batch from the host, and one queue, in one precision
+        self.assertEqual(len(found), 2 * 8 + 2)  # batches from the host, and one queue, in one precision only
         self.assertEqual({len(c["rounds"]) for c in found}, {2})
         self.assertRegex(self.said.getvalue(), r"\| train 64, bf16, resident +\| +0.900 \| +1.000 \| +2.000 \|")
 
@@ -69,7 +69,7 @@ class Bench(Whole):
             text = f"{STEP}def change(answer, words):\n  if words[0] == 'train': {change}\n  return answer\n{ONCE}"
             self.assertEqual(self.run_stage(text, "bench", "--batch", "64", "--precision", "bf16"), 1)
             self.assertIn(what, self.result("bench")["parts"][1]["detail"])
-            self.assertEqual(self.result("bench")["parts"][2]["status"], "passed")  # infer goes on
+            self.assertEqual(self.result("bench")["parts"][2]["status"], "passed")  # infer is measured nevertheless
 
     def test_losses_must_agree(self):
         text = STEP + "def change(answer, words): return answer | {'loss': 2.6 if words[2] == 'tf32' else 2.5}\n" + ONCE
@@ -153,7 +153,7 @@ class Peers(Whole):
         details = {p["name"]: p["detail"] for p in self.result("peers")["parts"]}
         self.assertEqual(details["infer 1: graph"], "it does not work here: capture refused")
         self.assertIn("no kernel", details["infer 1: jax"])
-        self.assertIn("MISSED", self.said.getvalue())  # 1x, where 3x is wanted
+        self.assertIn("MISSED", self.said.getvalue())  # the ratio is 1, and the target is 3
 
     def test_one_that_fails_later_is_left_out(self):
         theirs = self.change("  global count\n  count = globals().get('count', 0) + 1\n"
@@ -194,7 +194,7 @@ class Peers(Whole):
         w = Worker(s, [self.program("w", talk)])
         w.ask(["closed"], 30)
         w.close()
-        w.ask(["more"], 30)  # what is said of an end must not disturb what comes later
+        w.ask(["more"], 30)  # the message about a process that has ended must not disturb the next request
         with self.assertRaisesRegex(Failure, "it ended: .*dead at line 7|it ended: x"):
             w.ask(["dead"], 30)
         w.ask(["up again"], 60)
@@ -314,7 +314,7 @@ print(json.dumps({"peer": "typenet on Tester", "batch": 64, "epochs": int(o["epo
                              "val_acc": 0.95 - 0.01 * e, "elapsed_s": 5 + 0.5 * e}) for e in range(2)]
         cut_off = Done(-9, "\n".join([*lines, '{"epoch": 3, "lo']), 5.0, timed_out=True, stage_over=True)
         with mock.patch.object(Stage, "run", lambda *_: cut_off):
-            self.assertEqual(self.cut(), 1)  # none came to its end
+            self.assertEqual(self.cut(), 1)  # none of them ended
         parts = self.result("train")["parts"]
         self.assertEqual(parts[-2]["status"], "skipped")
         self.assertIn("2 of 3 epochs, 0.9065 after 5.0 s, 0.94 after 5.0 s, val_acc 0.9400, at best 0.9500; the "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The programs of the stages: a machine with a GPU has neither Catch2 nor fmt, CLI11 or oneDNN."""
+"""Tests that the programs of the stages are built without Catch2, fmt, CLI11 and oneDNN."""
 import os
 import subprocess
 import unittest

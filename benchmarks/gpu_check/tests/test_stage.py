@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Options, parts, time limits, exit codes and result files."""
+"""Tests options, parts, time limits, exit codes and result files."""
 import contextlib
 import io
 import os
@@ -17,7 +17,7 @@ from worker import Worker
 
 class Options(Case):
     def refused(self, *words):
-        """What is said of them."""
+        """Returns the message about invalid options."""
         said = io.StringIO()
         with contextlib.redirect_stderr(said), self.assertRaises(SystemExit) as left:
             gpu_check.arguments(list(words))

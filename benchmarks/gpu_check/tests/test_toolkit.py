@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Finding NVIDIA's libraries: in a toolkit's folder, in Python's wheels, with carried headers, too old, not at all."""
+"""Tests the search for NVIDIA's libraries: in a toolkit, in wheels, with carried headers, too old, and missing."""
 import os
 import pathlib
 import shutil
@@ -20,7 +20,7 @@ CUDNN = {"cudnn.h": "", "cudnn_backend.h": "",
 
 class Finding(Case):
     def lay(self, folder, headers=(), libraries=(), version=13000):
-        """A folder with include/ and lib/, of empty libraries."""
+        """Makes a folder with include/ and lib/, whose libraries are empty."""
         root = self.folder / folder
         for name, text in dict(headers).items():
             (root / "include").mkdir(parents=True, exist_ok=True)
@@ -31,7 +31,7 @@ class Finding(Case):
         return str(root.resolve())
 
     def wheels(self, headers=True):
-        """As Python's wheels lie: no unversioned name, cuDNN apart."""
+        """Makes folders as Python's wheels have them: cuDNN is separate, and no library has a name without version."""
         return [self.lay("site/nvidia/cu13", CUDA if headers else (),
                          ("libcudart.so.13", "libnvrtc.so.13", "libcublasLt.so.13")),
                 self.lay("site/nvidia/cudnn", CUDNN if headers else (), ("libcudnn.so.9",))]
@@ -63,7 +63,7 @@ class Finding(Case):
         self.assertEqual(kit.missing, [])
         self.assertEqual(kit.versions["cuda"], 13000)
         self.assertTrue(kit.libraries["nvrtc"].endswith("site/nvidia/cu13/lib/libnvrtc.so.13"))
-        self.assertEqual(kit.libraries["cudnn"], f"{old}/lib/libcudnn.so")  # which is recent enough
+        self.assertEqual(kit.libraries["cudnn"], f"{old}/lib/libcudnn.so")  # this one is recent enough
         self.assertIn("cuda 12080", " ".join(kit.notes))
         kit = Toolkit(only=[old])
         self.assertIn("cudart: no cuda_runtime_api.h", kit.missing)
