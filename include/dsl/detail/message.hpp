@@ -9,8 +9,8 @@
 
 namespace dsl::detail {
 
-/// A piece of an error message: text or a number. Two machine words, because each place with a message builds all its
-/// pieces.
+/// A piece of an error message: a text or a number. A piece has only two machine words, because code that throws builds
+/// all pieces of its message.
 struct piece {
   enum class kind : unsigned char { text, terminated, integer, real };
   union {

@@ -16,8 +16,8 @@ namespace dsl::TYPENET_MODE {
 
 using cu::precision;
 
-/// An NVIDIA GPU, programmed through cuDNN and typenet's own kernels. Link typenet::cuda. If there are several towers,
-/// each has a GPU.
+/// The executor for NVIDIA GPUs, which uses cuDNN and typenet's own kernels. Link typenet::cuda. If there are several
+/// towers, each has its own GPU.
 struct cuda {
   dsl::precision precision = dsl::precision::bf16;
   /// Whether to compute the same bits in every run. Each convolution then uses the first of cuDNN's plans that is

@@ -12,7 +12,8 @@ namespace dsl::TYPENET_MODE {
 
 using host::instructions;
 
-/// The CPU, through typenet's own kernels, which need no library. Results have the same bits for any number of threads.
+/// The executor for the CPU that uses typenet's own kernels and needs no library. Results have the same bits for any
+/// number of threads.
 struct native {
   int threads = 0;  // 0: one per processor that this process may use, within its control group's quota
   dsl::instructions instructions = dsl::instructions::automatic;  // automatic: the widest; each set rounds differently

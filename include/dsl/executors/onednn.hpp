@@ -13,7 +13,7 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// The CPU, through oneDNN (version 2.6 or 3). Link typenet::onednn.
+/// The executor for the CPU that uses oneDNN (version 2.6 or 3). Link typenet::onednn.
 struct onednn {
   int threads = 0;       // 0: as many as OpenMP provides
   bool winograd = true;  // for 3x3 convolutions that the library supports; false: direct ones, exact to rounding

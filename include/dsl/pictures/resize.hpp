@@ -23,7 +23,8 @@ struct resize_taps {
 
 namespace dsl::TYPENET_MODE {
 
-/// Returns the largest square in the middle; an odd pixel is dropped on the right or below.
+/// Returns the largest square in the middle of an image. If an odd number of rows or columns is removed, one more is
+/// removed at the bottom or on the right.
 [[gnu::cold]] rgb_picture centre_square(rgb_picture const& p);
 
 /// Resizes with a triangle filter on the sRGB bytes, rounding once. An image of that size is unchanged. Throws

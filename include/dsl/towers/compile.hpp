@@ -52,8 +52,9 @@ namespace dsl::detail::TYPENET_MODE {
 template <class Network>
 concept replicated = !is_plain_network<Network> && requires { Network::replicas; };
 
-/// Combines the towers of the network's type with those of the argument. Devices and processes come from the argument.
-/// If the type has a number of towers and a policy, the argument may omit them.
+/// Returns the towers of a training, from the network's type and the argument t. Devices and processes come from t. If
+/// the type is a replicate<...>, it determines the number of towers and the policy, which t may omit. Throws
+/// option_error if t has another number or policy.
 template <class Network>
 [[gnu::cold]] towers towers_of(towers t) {
   if constexpr (replicated<Network>) {

@@ -78,8 +78,8 @@ template <int L>
   v = lanes < used ? v : other;
 }
 
-/// Combines the lanes of each row's vector in order: the largest of them, or their sum. Lanes of all rows are read side
-/// by side, which takes less time than shuffling each row's.
+/// Computes the maximum or, if Sum, the sum of each row's lanes, in the order of the lanes. Each iteration of the loop
+/// reads one lane of every row, which takes less time than shuffling the lanes of one row after the other.
 template <int L, bool Sum>
 [[gnu::always_inline]] inline void combine_lanes(float const* lanes, int rows, float* to) {
   for (int r = 0; r < rows; ++r) to[r] = lanes[r * L];

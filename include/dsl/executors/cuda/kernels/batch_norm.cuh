@@ -1,29 +1,29 @@
 R"cuda(
 // SPDX-License-Identifier: MIT
-// Batch normalisation of up to four neighbours at once: branches of one concat share a launch. Tiles of channels are
-// counted over all of them, so each block belongs to one. Training takes batch_norm_statistics, then batch_norm_apply;
-// their gradients take batch_norm_gradients, then batch_norm_backward.
+// Batch normalisation of up to four tensors at once: the branches of one concat share a launch. Tiles of channels are
+// counted over all of these tensors, so each block works on one tensor. Training launches batch_norm_statistics, then
+// batch_norm_apply. The backward pass launches batch_norm_gradients, then batch_norm_backward.
 
 namespace dsl_kernels {
 
 struct batch_norm_layer {
   int channels;
   tiling tiles;
-  slice x, y, dx;  // dy has y's
+  slice x, y, dx;  // dy is at the place of y
   int relu, accumulate;
   float epsilon, momentum;
 };
 struct batch_norm_shape {
   int pixels, lanes, layers;
   int running;   // batch_norm_apply normalises with the running moments
-  int unbiased;  // the running variance takes n / (n - 1)
-  int part;      // batch_norm_statistics leaves means and summed squares, for join_moments, and no more
-  float values;  // of a channel, that batch_norm_backward's sums are over
+  int unbiased;  // the running variance has the factor n / (n - 1)
+  int part;      // batch_norm_statistics only stores means and sums of squares, for join_moments
+  float values;  // number of values per channel over which batch_norm_backward's sums are taken
   batch_norm_layer layer[4];
 };
 
-// statistics: the means of the channels, then 1 / sqrt(variance + epsilon). bias: of a convolution in front whose
-// arithmetic was skipped, or null; the running mean includes it.
+// statistics: the means of the channels, then 1 / sqrt(variance + epsilon). bias: the bias of a convolution before the
+// batch_norm that does not add it, or null; the running mean includes it.
 template <class T>
 struct batch_norm_forward {
   T const* x;
@@ -38,14 +38,14 @@ struct batch_norm_forwards {
   batch_norm_forward<T> layer[4];
 };
 
-// This block's layer. Its numbers are selected, not constants as elsewhere: a copy of the code for each layer would
-// take longer to compile, and a thread needs them once for many pixels.
+// The layer of this block. Its numbers are selected at run time, while those of other kernels are constants: separate
+// code for each layer would take longer to compile, and a thread needs the numbers only once for many pixels.
 template <class Pointers>
 struct batch_norm_choice {
   batch_norm_layer layer;
   Pointers pointers;
-  int tile;   // of this layer
-  int first;  // entry of its first tile, for reduce_channels
+  int tile;   // index of the tile in this layer
+  int first;  // first entry of the layer's first tile, for reduce_channels
   int entries;
 };
 
@@ -68,19 +68,19 @@ DEVICE batch_norm_choice<Pointers> chosen_layer(batch_norm_shape const& s, Point
   return c;
 }
 
-// A running moment after one more batch. Whoever keeps nothing of it keeps no NaN either.
+// Returns a running moment after another batch. With momentum 0, nothing of the old value is kept, not even a NaN.
 DEVICE float moved(float running, float momentum, float now) {
   return momentum > 0 ? momentum * running + (1 - momentum) * now : now;
 }
 
-// The relu's mask in the backward pass must be the forward pass's, so both take this.
+// Returns the value before the relu. The forward and the backward pass both call this function, so that the relu's mask
+// is the same.
 DEVICE float normalised(float x, float mean, float scale, float beta) {
   return MATH(fmaf)(x - mean, scale, beta);
 }
 
-// ---- moments of the batch -------------------------------------------------------------------------------------------
-// A thread subtracts its own first value: then sum(d^2) - sum(d)^2 / n of n values loses at most a factor of n, however
-// large the mean is.
+// A thread subtracts the first value that it reads. The difference sum(d^2) - sum(d)^2 / n of n values then loses at
+// most a factor of n in precision, however large the mean is.
 template <int L, class T>
 DEVICE void batch_norm_statistics_lanes(batch_norm_shape const& s, batch_norm_forwards<T> const& all_layers,
                                         float* partial, unsigned* counters) {
@@ -105,7 +105,7 @@ DEVICE void batch_norm_statistics_lanes(batch_norm_shape const& s, batch_norm_fo
     float const share = 1.0f / static_cast<float>(n);
     for (int i = 0; i < L; ++i) {
       float const left = squares.v[i] - mean.v[i] * mean.v[i] * share;
-      squares.v[i] = left < 0 ? 0.0f : left;  // a NaN stays one
+      squares.v[i] = left < 0 ? 0.0f : left;  // NaN stays NaN
       mean.v[i] = origin.v[i] + mean.v[i] * share;
     }
   }
@@ -139,7 +139,7 @@ KERNEL void batch_norm_statistics(batch_norm_shape s, batch_norm_forwards<T> a, 
     batch_norm_statistics_lanes<full_lanes<T>>(s, a, partial, counters);
 }
 
-// ---- y = gamma (x - mean) / sqrt(variance + epsilon) + beta, then maybe relu ----------------------------------------
+// ---- y = gamma (x - mean) / sqrt(variance + epsilon) + beta, then relu if requested --------------------------------
 template <int L, class T>
 DEVICE void batch_norm_apply_lanes(batch_norm_shape const& s, batch_norm_forwards<T> const& all_layers) {
   batch_norm_choice<batch_norm_forward<T>> const mine = chosen_layer<L>(s, all_layers.layer);

@@ -1,10 +1,10 @@
 R"cuda(
 // SPDX-License-Identifier: MIT
-// The gradients of batch_norm.cuh. Where a relu is after it, its mask is found again from x.
+// The gradients of batch_norm.cuh. If a relu follows, its mask is computed again from x.
 
 namespace dsl_kernels {
 
-// dx may be x, and null where nobody wants it. sums: a second place for dgamma and dbeta, or null.
+// dx may be x, or null if it is not needed. sums: a second place for dgamma and dbeta, or null.
 template <class T>
 struct batch_norm_gradient {
   T const *x, *dy;

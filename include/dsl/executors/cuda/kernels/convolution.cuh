@@ -1,7 +1,7 @@
 R"cuda(
 // SPDX-License-Identifier: MIT
-// Direct convolutions, for what a library has no plan for: right for every shape, fast for none. x, y packed
-// channels-last, kernels (out, height, width, in), packed.
+// Direct convolutions, for cases in which cuDNN has no plan: they are correct for every shape, and not fast. x and y
+// are packed channels-last, kernels are packed (out, height, width, in).
 
 namespace dsl_kernels {
 
@@ -10,16 +10,16 @@ struct convolution_shape {
   int in_channels, in_height, in_width;
   int out_channels, out_height, out_width;
   int window_height, window_width, stride, pad_top, pad_left;
-  int lanes;  // of the input's channels
+  int lanes;  // channels of the input that a thread reads at once
   int relu, accumulate;
 };
 
-// Values of a kernel before (o, i, j, 0).
+// Returns the number of values in a kernel before (o, i, j, 0).
 DEVICE long long kernel_at(convolution_shape const& s, int o, int i, int j) {
   return ((static_cast<long long>(o) * s.window_height + i) * s.window_width + j) * s.in_channels;
 }
 
-// A thread has one output. bias may be null.
+// A thread computes one output. bias may be null.
 template <int L, class T>
 DEVICE void convolution_forward_lanes(convolution_shape const& s, T const* x, T const* kernel, float const* bias,
                                       T* y) {
@@ -60,7 +60,7 @@ KERNEL void convolution_forward(convolution_shape s, T const* x, T const* kernel
     convolution_forward_lanes<full_lanes<T>>(s, x, kernel, bias, y);
 }
 
-// A thread has L channels of an input pixel.
+// A thread computes L channels of an input pixel.
 template <int L, class T>
 DEVICE void convolution_backward_data_lanes(convolution_shape const& s, T const* dy, T const* kernel, T* dx) {
   int const unit = global_thread();
@@ -99,7 +99,7 @@ KERNEL void convolution_backward_data(convolution_shape s, T const* dy, T const*
     convolution_backward_data_lanes<full_lanes<T>>(s, dy, kernel, dx);
 }
 
-// A thread has L neighbours of dkernel. The gradient of the bias is channel_sums of dy.
+// A thread computes L neighbouring numbers of dkernel. channel_sums of dy computes the gradient of the bias.
 template <int L, class T>
 DEVICE void convolution_backward_weights_lanes(convolution_shape const& s, T const* x, T const* dy, float* dkernel) {
   int const unit = global_thread();
@@ -114,7 +114,7 @@ DEVICE void convolution_backward_weights_lanes(convolution_shape const& s, T con
     for (int y_row = 0; y_row < s.out_height; ++y_row) {
       int const row = y_row * s.stride + i;
       if (row < 0 || row >= s.in_height) continue;
-      floats<L> part{};  // of a row: a single sum over a million pixels would lose digits
+      floats<L> part{};  // the sum over a row, since a single sum over a million pixels would lose digits
       for (int y_column = 0; y_column < s.out_width; ++y_column) {
         int const column = y_column * s.stride + j;
         if (column < 0 || column >= s.in_width) continue;

@@ -1,17 +1,17 @@
 R"cuda(
 // SPDX-License-Identifier: MIT
-// Dense layers: y(sample, unit) = bias + sum of kernel(unit, feature) x(sample, feature). For the small ones at the end
-// of a classifier, where a library's call costs more than the work, and for what it refuses.
+// Dense layers: y(sample, unit) = bias + sum of kernel(unit, feature) x(sample, feature). They are for small layers at
+// the end of a classifier, for which a library's call costs more than the work, and for cases that the library refuses.
 
 namespace dsl_kernels {
 
 struct dense_shape {
   int batch, features, units, lanes;
-  slice x, y;  // or dx, dy
+  slice x, y;  // in the backward pass, dx and dy
   int accumulate;
 };
 
-// A block has 16 units of one sample; 16 threads share a unit's sum.
+// A block computes 16 units of one sample; 16 threads share the sum of a unit.
 template <int L, class T>
 DEVICE void dense_forward_lanes(dense_shape const& s, T const* x, T const* kernel, float const* bias, T* y) {
   SHARED float parts[16][17];
@@ -44,7 +44,7 @@ KERNEL void dense_forward(dense_shape s, T const* x, T const* kernel, float cons
     dense_forward_lanes<full_lanes<T>>(s, x, kernel, bias, y);
 }
 
-// A thread has one number of dkernel; the bias counts as a feature that is always 1.
+// A thread computes one number of dkernel. The bias is treated as a feature that is always 1.
 template <class T>
 KERNEL void dense_backward_weights(dense_shape s, T const* x, T const* dy, float* dkernel, float* dbias) {
   int const column = global_thread();

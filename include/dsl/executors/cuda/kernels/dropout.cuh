@@ -1,6 +1,6 @@
 R"cuda(
 // SPDX-License-Identifier: MIT
-// Dropout, forward (x -> y) and backward (dy -> dx): the draws of dsl/executors/dropout.hpp.
+// Dropout, forward (x -> y) and backward (dy -> dx). The random bits are those of dsl/executors/dropout.hpp.
 
 namespace dsl_kernels {
 

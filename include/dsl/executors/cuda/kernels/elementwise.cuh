@@ -1,6 +1,6 @@
 R"cuda(
 // SPDX-License-Identifier: MIT
-// Everything that goes over its values once, one thread for L channels of a pixel.
+// Kernels that read their values once. A thread computes L channels of a pixel.
 
 namespace dsl_kernels {
 
@@ -39,9 +39,9 @@ KERNEL void sum(sum_shape s, sum_inputs<T> in, T* y) {
     sum_lanes<full_lanes<T>>(s, in, y);
 }
 
-// ---- flatten and its gradient: the i-th value in (channel, row, column) order stays the i-th ------------------------
+// ---- flatten and its gradient: value i in (channel, row, column) order remains value i -----------------------------
 struct reshape_shape {
-  int batch, size;  // values of a sample
+  int batch, size;  // size: number of values in a sample
   int x_area, y_area;
   slice x, y;
   int accumulate;
@@ -53,14 +53,14 @@ KERNEL void reshape(reshape_shape s, T const* x, T* y) {
   if (unit >= s.batch * s.size) return;
   int const n = unit / s.size;
   int const channels = s.size / s.y_area;
-  int const y_pixel = unit % s.size / channels;  // y's values in the order of memory
+  int const y_pixel = unit % s.size / channels;  // the values of y are processed in the order of memory
   int const y_channel = unit % channels;
   int const i = y_channel * s.y_area + y_pixel;
   floats<1> const v = load<1>(at(x, s.x, n * s.x_area + i % s.x_area, i / s.x_area));
   put<1>(at(y, s.y, n * s.y_area + y_pixel, y_channel), v, s.accumulate);
 }
 
-// ---- activations; `function` counts as dsl::function does -----------------------------------------------------------
+// ---- activations; `function` is the number of a dsl::function ------------------------------------------------------
 struct activation_shape {
   int pixels, channels, lanes;
   int function;
@@ -70,7 +70,7 @@ struct activation_shape {
 
 DEVICE float activation(int function, float x, float alpha) {
   switch (function) {
-    case 0: return x < 0 ? 0.0f : x;  // relu; a NaN stays one
+    case 0: return x < 0 ? 0.0f : x;  // relu; NaN stays NaN
     case 1: return x > 0 ? x : alpha * x;
     case 2: return x > 0 ? x : alpha * MATH(expm1f)(x);
     case 3: return 1 / (1 + MATH(expf)(-x));
@@ -79,7 +79,7 @@ DEVICE float activation(int function, float x, float alpha) {
   }
 }
 
-// `from` is the output; the input for silu.
+// `from` is the activation's input for silu, and its output for the others.
 DEVICE float activation_slope(int function, float from, float alpha) {
   switch (function) {
     case 0: return from > 0 ? 1.0f : 0.0f;
@@ -145,7 +145,7 @@ KERNEL void activation_backward(activation_backward_shape s, T const* from, T co
     activation_backward_lanes<full_lanes<T>>(s, from, dy, dx);
 }
 
-// ---- y = y + bias, then maybe relu ----------------------------------------------------------------------------------
+// ---- y = y + bias, then relu if requested --------------------------------------------------------------------------
 struct add_bias_shape {
   int pixels, channels, lanes, relu;
   slice y;
@@ -176,7 +176,7 @@ KERNEL void add_bias(add_bias_shape s, float const* bias, T* y) {
     add_bias_lanes<full_lanes<T>>(s, bias, y);
 }
 
-// ---- whole arenas between float and the storage type ----------------------------------------------------------------
+// ---- conversion of whole arenas between float and the storage type -------------------------------------------------
 struct cast_shape {
   int count, lanes;
 };

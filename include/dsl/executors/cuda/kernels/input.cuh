@@ -1,7 +1,8 @@
 R"cuda(
 // SPDX-License-Identifier: MIT
-// How pictures get into a network: a batch from the host, or chosen, moved, flipped and cut from a data set that stays
-// in device memory. The numbers, exactly, of data/augment.hpp, data/crop_and_cutout.hpp and data/pipeline.hpp.
+// Kernels that write the images of a batch to the network's input: images from the host, or images that are gathered,
+// shifted, flipped and cut from a data set in device memory. The results have the same bits as those of
+// data/augment.hpp, data/crop_and_cutout.hpp and data/pipeline.hpp.
 
 namespace dsl_kernels {
 
@@ -20,24 +21,24 @@ KERNEL void load_pictures(load_shape s, float const* from, T* to) {
   assign(to[unit], from[(static_cast<long long>(sample) * s.channels + channel) * s.area + pixel]);
 }
 
-// ---- from a data set of bytes ---------------------------------------------------------------------------------------
+// ---- gathering from a data set of bytes ----------------------------------------------------------------------------
 struct gather_shape {
   int batch, channels, height, width;
   int shifts, shift_flips, bilinear;
   float shift_height, shift_width;  // pixels
-  int crops, padding, outside;      // outside: 0 the edge, 1 zero, 2 mirrored
+  int crops, padding, outside;      // outside: 0: the edge is repeated, 1: zeros, 2: mirrored
   int flips;
   float flip_probability;
-  int hole, hole_epochs;  // epochs: 0 for all
+  int hole, hole_epochs;  // hole_epochs: 0 stands for all epochs
 };
 
-// One source position along a row or column; low < 0: there is none, and its value is 0.
+// A source position along a row or column. If low < 0, there is no source, and the value is 0.
 struct tap {
   int low, high;
   float fraction;
 };
 
-// Order 0 of scipy.ndimage: floor(i + shift + 0.5), the edge repeated.
+// Returns the nearest position, floor(i + shift + 0.5), with the edge repeated, as order 0 of scipy.ndimage does.
 DEVICE tap nearest_tap(int i, float shift, int size) {
   double const whole = MATH(floor)(static_cast<double>(shift) + 0.5);
   double const limit = static_cast<double>(size);
@@ -46,7 +47,8 @@ DEVICE tap nearest_tap(int i, float shift, int size) {
   return {clamped, clamped, 0.0f};
 }
 
-// Order 1: (1 - fraction) of `low` and fraction of `high`.
+// Returns the positions for linear interpolation, (1 - fraction) of `low` and fraction of `high`, as order 1 of
+// scipy.ndimage does.
 DEVICE tap bilinear_tap(int i, float shift, int size) {
   double const wanted = static_cast<double>(i) + static_cast<double>(shift);
   double const at = MATH(fmin)(MATH(fmax)(wanted, 0.0), static_cast<double>(size - 1));
@@ -54,7 +56,8 @@ DEVICE tap bilinear_tap(int i, float shift, int size) {
   return {low, low + 1 < size ? low + 1 : size - 1, static_cast<float>(at - static_cast<double>(low))};
 }
 
-// Which of `size` pixels stands at place i + move: 5 of 4, mirrored, is 1.
+// Returns the pixel of `size` pixels that is at position i + move. For example, position 5 of 4 pixels, mirrored, is
+// pixel 1.
 DEVICE tap whole_tap(int i, int move, int size, int outside) {
   int const limit = 4 * size;
   int const at = i + (move < -limit ? -limit : move > limit ? limit : move);
@@ -73,7 +76,7 @@ DEVICE tap whole_tap(int i, int move, int size, int outside) {
   return {found, found, 0.0f};
 }
 
-// 0 .. n-1 of one word.
+// Scales a random word to a number from 0 to n - 1.
 DEVICE int scaled(unsigned word, int n) {
   return static_cast<int>(static_cast<unsigned long long>(word) * static_cast<unsigned>(n) >> 32);
 }
@@ -82,8 +85,8 @@ DEVICE float between(float low, float high, float fraction) {
   return sum_of(product(low, 1 - fraction), product(high, fraction));
 }
 
-// A thread has one pixel. pictures: (all, channels, height, width) bytes; order: which picture comes at each position
-// of the epoch, null for the first ones first; mean: of a picture, or null.
+// A thread computes one pixel. pictures: (all, channels, height, width) bytes. order: the index of the image at each
+// position of the epoch, or null for the stored order. mean: one image, or null.
 template <class T>
 KERNEL void gather_pictures(gather_shape s, unsigned char const* pictures, int const* all_labels, float const* mean,
                             unsigned const* order, step_state const* state, T* images, int* labels) {

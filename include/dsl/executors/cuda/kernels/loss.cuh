@@ -1,17 +1,18 @@
 R"cuda(
 // SPDX-License-Identifier: MIT
-// The loss of executors/host/loss.hpp, one block a sample; the block that finishes last adds up the batch's metrics.
+// The loss of executors/host/loss.hpp, with one block per sample. The block that finishes last adds up the metrics of
+// the batch.
 
 namespace dsl_kernels {
 
 struct loss_shape {
   int batch, outputs, area, threads;  // outputs = channels * area
-  int whole;                          // samples that the loss is the mean of
-  int squared;                        // mean_squared_error, else categorical_crossentropy
-  int from_logits;                    // the gradient is that of the logits of y
+  int whole;                          // number of samples over which the loss is the mean
+  int squared;                        // 1: mean_squared_error, 0: categorical_crossentropy
+  int from_logits;                    // the gradient is with respect to the logits of y
   int wants_gradient;
-  float on, off;    // targets: of the label's output, of the others
-  float smoothing;  // of the labels; 0: on is 1, off is 0
+  float on, off;    // the targets of the label's output and of the other outputs
+  float smoothing;  // smoothing of the labels; if 0, on is 1 and off is 0
   slice x, y, gradient;
 };
 
@@ -20,18 +21,18 @@ struct choice {
   int index;
 };
 
-// value(i) is output i of this block's sample, counted (channel, row, column).
+// value(i) is output i of this block's sample, in the order (channel, row, column).
 template <class T, class F>
 DEVICE void loss_of_sample(loss_shape const& s, F value, int const* labels, double* metrics, T* gradient,
                            double* partial, unsigned* counter) {
   SHARED float of_label;
   int const n = block_x();
   int const label = labels[n];
-  if (thread() == 0) of_label = float_of(0x7fc00000u);  // a label that is no output gives NaN
+  if (thread() == 0) of_label = float_of(0x7fc00000u);  // NaN is the result if the label is not the number of an output
   barrier();
   float const share = 1.0f / static_cast<float>(s.whole);
-  choice best{float_of(0xff800000u), s.outputs};  // -infinity: a thread without an output
-  double squares = 0;  // or of smoothed labels the sum of all outputs' -log
+  choice best{float_of(0xff800000u), s.outputs};  // -infinity, for threads without an output
+  double squares = 0;  // sum of squares; with smoothed labels, sum of -log of all outputs
   double const least = s.from_logits ? 1e-37 : 1e-7;
   auto const cost = [least](float p) {
     double const d = static_cast<double>(p);
@@ -80,7 +81,7 @@ DEVICE void loss_of_sample(loss_shape const& s, F value, int const* labels, doub
   if (thread() == 0) metrics[0] = loss, metrics[1] = right;
 }
 
-// partial: 2 * batch doubles.
+// partial has 2 * batch doubles.
 template <class T>
 KERNEL void loss(loss_shape s, T const* y, int const* labels, double* metrics, T* gradient, double* partial,
                  unsigned* counters) {
@@ -88,8 +89,8 @@ KERNEL void loss(loss_shape s, T const* y, int const* labels, double* metrics, T
   loss_of_sample(s, value, labels, metrics, gradient, partial, counters);
 }
 
-// The same with the softmax in front: x are the logits, y receives the probabilities. Loss and gradient come from the
-// probabilities before they are rounded to T.
+// Computes the softmax and the loss: x are the logits, y receives the probabilities. The loss and the gradient are
+// computed from the probabilities before these are rounded to T.
 template <class T>
 KERNEL void softmax_loss(loss_shape s, T const* x, T* y, int const* labels, double* metrics, T* gradient,
                          double* partial, unsigned* counters) {

@@ -1,7 +1,7 @@
 R"cuda(
 // SPDX-License-Identifier: MIT
-// Max and average pools without padding. Gradients are gathered: each input pixel looks up the windows it is in, so no
-// two threads add to one number.
+// Max and average pools without padding. A thread computes the gradient of an input pixel from all windows that contain
+// it, so no two threads add to the same number.
 
 namespace dsl_kernels {
 
@@ -9,8 +9,8 @@ struct pool2d_shape {
   int batch, channels, lanes;
   int in_height, in_width, out_height, out_width;
   int window_height, window_width, stride;
-  slice x, y;       // of the input or its gradient, of the output or its gradient
-  int place_bytes;  // of the argmax, packed as y's channels: 1, 2, or 0 for none
+  slice x, y;       // the places of the input and the output, or of their gradients
+  int place_bytes;  // bytes of a position in argmax, which is packed like y: 1, 2, or 0 for none
   int accumulate;
 };
 
@@ -24,7 +24,7 @@ DEVICE window_place window_place_of(int unit, int channels, int height, int widt
   return {p.pixel / (height * width), in_sample / width, in_sample % width, p.channel};
 }
 
-// Positions of L neighbouring maxima in their windows, in 4-byte words if L > 1.
+// Stores the positions of L neighbouring maxima in their windows, as 4-byte words if L > 1.
 template <int L, class I>
 DEVICE void store_places(I* to, int const (&v)[L]) {
   if constexpr (L == 1) {
@@ -65,7 +65,7 @@ DEVICE void max_pool2d_forward_lanes(pool2d_shape const& s, T const* x, T* y, vo
     for (int j = 0; j < s.window_width; ++j) {
       floats<L> const v = load<L>(at(x, s.x, corner + i * s.in_width + j, p.channel));
       for (int k = 0; k < L; ++k)
-        if (v.v[k] > best.v[k] || v.v[k] != v.v[k])  // the first of equal ones; a NaN stays one
+        if (v.v[k] > best.v[k] || v.v[k] != v.v[k])  // the first one of equal values; NaN stays NaN
           best.v[k] = v.v[k], places[k] = i * s.window_width + j;
     }
   int const to = (p.sample * s.out_height + p.row) * s.out_width + p.column;
@@ -85,7 +85,7 @@ KERNEL void max_pool2d_forward(pool2d_shape s, T const* x, T* y, void* argmax) {
     max_pool2d_forward_lanes<full_lanes<T>>(s, x, y, argmax);
 }
 
-// Calls f(row, column of y, row, column in the window) for each window that an input pixel is in.
+// Calls f(row of y, column of y, row in the window, column in the window) for each window that contains an input pixel.
 template <class F>
 DEVICE void for_each_window_of(pool2d_shape const& s, window_place const& p, F f) {
   int const last_row = p.row / s.stride < s.out_height ? p.row / s.stride : s.out_height - 1;

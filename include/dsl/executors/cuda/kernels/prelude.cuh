@@ -1,8 +1,8 @@
 R"cuda(
 // SPDX-License-Identifier: MIT
-// What all kernels stand on. NVRTC compiles this text for a device. With DSL_SIMULATED a host compiler compiles the
-// same text: a launcher runs the threads of a block as fibers and provides namespace dsl_simulated. So there is no
-// include here, nothing that works on warps, and no floating-point atomic.
+// Definitions that all kernels use. NVRTC compiles this text for a device. With DSL_SIMULATED, a host compiler compiles
+// the same text; a launcher then runs the threads of a block as fibers and provides the namespace dsl_simulated. So
+// there are no includes here, no operations on warps, and no floating-point atomics.
 
 #ifdef DSL_SIMULATED
 #define KERNEL inline
@@ -44,7 +44,8 @@ DEVICE unsigned increment(unsigned* p) { return (*p)++; }
 DEVICE float fresh(float const* p) { return *p; }
 DEVICE double fresh(double const* p) { return *p; }
 
-// One rounding each: a compiler that turned product and sum into one operation would get other numbers than the CPU.
+// Each operation is rounded separately. If a compiler fused a product and a sum into one operation, the results would
+// differ from the CPU's.
 DEVICE float product(float a, float b) { return a * b; }
 DEVICE float sum_of(float a, float b) { return a + b; }
 DEVICE float quotient(float a, float b) { return a / b; }
@@ -67,7 +68,7 @@ DEVICE unsigned bf16_bits(float f) {
 }
 DEVICE unsigned two_bf16_bits(float low, float high) { return bf16_bits(low) | bf16_bits(high) << 16; }
 
-// A vector access to an address that is not aligned for it ends a GPU's program too.
+// Traps if an address is not aligned for a vector, since such an access ends a program on a GPU, too.
 template <class W>
 DEVICE W raw_load(void const* p) {
   if (reinterpret_cast<unsigned long long>(p) % sizeof(W) != 0) __builtin_trap();
@@ -89,7 +90,7 @@ DEVICE int blocks_x() { return static_cast<int>(gridDim.x); }
 DEVICE void barrier() { __syncthreads(); }
 DEVICE void fence() { __threadfence(); }
 DEVICE unsigned increment(unsigned* p) { return atomicAdd(p, 1u); }
-DEVICE float fresh(float const* p) { return __ldcg(p); }  // not from the L1, which other blocks' writes don't reach
+DEVICE float fresh(float const* p) { return __ldcg(p); }  // not from L1, where other blocks' writes are missing
 DEVICE double fresh(double const* p) { return __ldcg(p); }
 
 DEVICE float product(float a, float b) { return __fmul_rn(a, b); }
@@ -114,7 +115,7 @@ template <class W>
 DEVICE W raw_load(void const* p) {
   return *static_cast<W const*>(p);
 }
-// In words of its own: as an assignment the compiler sometimes splits it into four stores.
+// Stores all four words at once: the compiler sometimes splits an assignment into four stores.
 DEVICE void raw_store(void* p, uint4 w) {
   asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(p)), "r"(w.x), "r"(w.y),
                "r"(w.z), "r"(w.w)
@@ -126,7 +127,7 @@ DEVICE void raw_store(void* p, uint2 w) {
 DEVICE void raw_store(void* p, unsigned w) { *static_cast<unsigned*>(p) = w; }
 #endif
 
-// ---- Philox4x32-10, as dsl/detail/philox.hpp ------------------------------------------------------------------------
+// ---- Philox4x32-10, the same as in dsl/detail/philox.hpp -----------------------------------------------------------
 struct philox_block {
   unsigned x[4];
 };
@@ -147,14 +148,13 @@ DEVICE philox_block philox(unsigned k0, unsigned k1, unsigned c0, unsigned c1, u
 }
 DEVICE float unit_float(unsigned bits) { return static_cast<float>(bits >> 8) * 0x1p-24f; }
 
-// ---- reductions within a block --------------------------------------------------------------------------------------
-// Joins one value of each thread by f, in an order that does not depend on timing; `count` threads, a power of 2 up to
-// 256. All of them get the result.
+// Joins one value of each thread by f, in an order that does not depend on timing. `count` is the number of threads, a
+// power of 2 up to 256. All of them get the result.
 template <class V, class F>
 DEVICE V join_block(V value, int count, F f) {
   SHARED V values[256];
   int const t = thread();
-  barrier();  // the last call's result has been read
+  barrier();  // waits until the result of the last call has been read
   values[t] = value;
   barrier();
   for (int half = count / 2; half > 0; half /= 2) {
@@ -164,8 +164,8 @@ DEVICE V join_block(V value, int count, F f) {
   return values[0];
 }
 
-// True in the block that comes last of `blocks`, which then sees what all the others wrote (through fresh()). The
-// counter is 0 before and after.
+// Returns true in the last one of `blocks` blocks that calls it. That block then sees everything that the others have
+// written (through fresh()). The counter is 0 before and after.
 DEVICE bool is_last_block(unsigned* counter, int blocks) {
   SHARED unsigned order;
   fence();

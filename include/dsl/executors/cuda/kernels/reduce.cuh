@@ -1,20 +1,21 @@
 R"cuda(
 // SPDX-License-Identifier: MIT
-// Two numbers per channel over all pixels of a batch in one launch: threads, blocks, then the block that finishes last
-// join what they found, always in the same order.
+// Reduces all pixels of a batch to two numbers per channel in one launch. The results are joined over threads, then
+// over blocks by the block that finishes last, always in the same order.
 
 namespace dsl_kernels {
 
 constexpr int reduce_threads = 512;
 
-// How blocks share a batch: block_x() counts chunks of pixels, block_y() tiles of channels. In a block the threads are
-// rows of `columns`; a thread has L channels of every `rows`-th pixel of its chunk, so neighbours read neighbours.
+// How blocks share a batch: block_x() counts chunks of pixels, and block_y() counts tiles of channels. The threads of a
+// block form rows of `columns` threads. A thread processes L channels of every `rows`-th pixel of its chunk, so
+// neighbouring threads read neighbouring memory.
 struct tiling {
   int chunk_pixels, columns, rows, tiles;
 };
 
 struct span {
-  int begin, end, step;  // pixels
+  int begin, end, step;  // in pixels
   int channel;
   bool works;
 };
@@ -28,13 +29,14 @@ DEVICE span span_of(tiling const& t, int pixels, int channels, int tile) {
   return {first + row, last, t.rows, channel, row < t.rows && channel < channels && first + row < last};
 }
 
-// ---- what is joined -------------------------------------------------------------------------------------------------
+// ---- joining -------------------------------------------------------------------------------------------------------
 struct pair {
   float first, second;
 };
 
-// The pairs of an entry in shared memory, one for each row of threads, `step` apart; row r stands for every rows-th of
-// `pixels` pixels from r on. `parts` threads share an entry: each joins every parts-th row, from `part` on.
+// The pairs of an entry in shared memory, one for each row of threads, `step` apart. Row r stands for every `rows`-th
+// of `pixels` pixels, beginning with pixel r. `parts` threads share an entry: each joins every `parts`-th row,
+// beginning with row `part`.
 struct row_pairs {
   float const *firsts, *seconds;
   int step, rows, pixels, part, parts;
@@ -42,10 +44,10 @@ struct row_pairs {
 DEVICE float count_of(row_pairs const& r, int row, int whole) {
   return static_cast<float>(row < r.pixels - whole * r.rows ? whole + 1 : whole);
 }
-// Returns the sum of the results of an entry's threads, in the order of the threads; all threads of the block take
-// part. `shared` has an element for each thread; those of one entry are `entries` apart.
+// Returns the sum of the results of an entry's threads, in the order of the threads. All threads of the block must call
+// it. `shared` has an element for each thread; the elements of one entry are `entries` apart.
 DEVICE float sum_of_parts(float mine, float* shared, int entry, int entries, int parts) {
-  barrier();  // what was there has been read
+  barrier();  // waits until the old content has been read
   shared[thread()] = mine;
   barrier();
   float all = 0;
@@ -54,7 +56,7 @@ DEVICE float sum_of_parts(float mine, float* shared, int entry, int entries, int
   return all;
 }
 
-// The sums of two numbers.
+// Joins pairs by summing both numbers.
 struct sums {};
 DEVICE pair join_rows(sums, row_pairs const& r, float* shared, int entry, int entries) {
   pair all{0, 0};
@@ -71,9 +73,9 @@ DEVICE float origin_of(sums, float) { return 0; }
 DEVICE pair share_of(sums, pair part, float, float) { return part; }
 DEVICE pair whole_of(sums, pair all, float, float) { return all; }
 
-// A mean, and the sum of squared distances from it: those of the parts about their own means, and the parts' means'
-// about the whole's (Chan, Golub, LeVeque 1979). All means are taken as distances from the first one, which is exact
-// where they are large.
+// Joins pairs of a mean and the sum of squared deviations from it: adds the sums of the parts, and the squared
+// deviations of the parts' means from the whole mean (Chan, Golub, LeVeque 1979). All means are taken as differences
+// from the first one, which are exact if the means are large.
 struct moments {};
 DEVICE pair join_rows(moments, row_pairs const& r, float* shared, int entry, int entries) {
   int const whole = r.pixels / r.rows;
@@ -92,8 +94,8 @@ DEVICE pair join_rows(moments, row_pairs const& r, float* shared, int entry, int
   }
   return {origin + mean, sum_of_parts(squares, shared, entry, entries, r.parts)};
 }
-// For parts that are read only once: sums of n d and n d^2, d from `origin`, the mean of one of them. The difference at
-// the end loses at most a factor of the number of parts.
+// For parts that are read only once, sums n d and n d^2, where d is the difference from `origin`, the mean of one of
+// the parts. The final subtraction loses at most a factor of the number of parts in precision.
 DEVICE float origin_of(moments, float first) { return first; }
 DEVICE pair share_of(moments, pair part, float n, float origin) {
   float const d = part.first - origin;
@@ -102,19 +104,21 @@ DEVICE pair share_of(moments, pair part, float n, float origin) {
 DEVICE pair whole_of(moments, pair all, float n, float origin) {
   float const d = all.first / n;
   float const squares = all.second - all.first * d;
-  return {origin + d, squares < 0 ? 0.0f : squares};  // a NaN stays one
+  return {origin + d, squares < 0 ? 0.0f : squares};  // NaN stays NaN
 }
 
-// Where a launch joins its blocks. partial: 2 * entries floats a chunk; counters: one a tile of the launch, all 0.
+// The memory in which a launch joins the results of its blocks. partial: 2 * entries floats per chunk. counters: one
+// per tile of the launch, all 0.
 struct meeting {
   float* partial;
   unsigned* counters;
   int entries;  // columns * L of all tiles of the launch
-  int first;    // entry of the first tile of this tensor
+  int first;    // first entry of this tensor's first tile
 };
 
-// Each thread hands in its L channels' pairs, over the pixels of its span. In the block of a tile that finishes last,
-// columns * L threads return true, each with one channel's result over the whole batch (beyond the last channel, too).
+// Joins the pairs of all threads. Each thread passes the pairs of its L channels over the pixels of its span. In the
+// block that finishes a tile last, columns * L threads return true, each with the result of one channel over the whole
+// batch; some of these channels may be beyond the last one.
 template <class How, int L>
 DEVICE bool reduce_channels(How how, tiling const& t, int pixels, int tile, floats<L> const& first,
                             floats<L> const& second, meeting const& m, pair& result, int& channel) {
@@ -126,8 +130,8 @@ DEVICE bool reduce_channels(How how, tiling const& t, int pixels, int tile, floa
   }
   barrier();
 
-  int const mine = t.columns * L;  // entries of this tile; channel (column, i) is entry i * columns + column
-  int const parts = reduce_threads / mine;  // threads that share an entry
+  int const mine = t.columns * L;  // number of entries of this tile; channel (column, i) is entry i * columns + column
+  int const parts = reduce_threads / mine;  // number of threads that share an entry
   int const part = me / mine;
   int const entry = me - part * mine;
   int const i = entry / t.columns;
@@ -137,7 +141,7 @@ DEVICE bool reduce_channels(How how, tiling const& t, int pixels, int tile, floa
     return left < t.chunk_pixels ? left : t.chunk_pixels;
   };
   float* const own = m.partial + m.first + tile * mine;
-  // Threads that belong to no entry have a part after the last one: nothing reads their results.
+  // Threads that have no entry get a part after the last one; nothing reads their results.
   int const from = i * reduce_threads + column;
   pair const here =
       join_rows(how, {firsts + from, seconds + from, t.columns, t.rows, pixels_of(block_x()), part, parts}, shared,
@@ -169,7 +173,7 @@ DEVICE bool reduce_channels(How how, tiling const& t, int pixels, int tile, floa
   return true;
 }
 
-// ---- y -> sums of its channels: the gradient of a bias --------------------------------------------------------------
+// ---- sums of the channels of y: the gradient of a bias -------------------------------------------------------------
 struct channel_sums_shape {
   int pixels, channels, lanes;
   tiling tiles;

@@ -1,6 +1,6 @@
 R"cuda(
 // SPDX-License-Identifier: MIT
-// Softmax over the channels of a flat tensor, one block a sample.
+// Softmax over the channels of a flat tensor, with one block per sample.
 
 namespace dsl_kernels {
 
@@ -10,7 +10,7 @@ struct softmax_shape {
   int accumulate;
 };
 
-// What all threads of a sample's block need: value = exp(x - largest) / sum.
+// The numbers that all threads of a sample's block need: value = exp(x - largest) / sum.
 struct softmax_terms {
   float largest, sum;
 };

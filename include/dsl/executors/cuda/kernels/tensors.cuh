@@ -1,24 +1,23 @@
 R"cuda(
 // SPDX-License-Identifier: MIT
-// How kernels see tensors: channels-last, in float or bf16, and as floats in registers.
+// The tensors of the kernels: they are channels-last in memory, in float or bf16, and floats in registers.
 
 namespace dsl_kernels {
 
-// ---- what changes from step to step; a captured graph reads it anew at each replay ----------------------------------
+// ---- the numbers that change from step to step; each replay of a captured graph reads them again -------------------
 struct step_state {
-  unsigned long long step;      // of the whole training: keys dropout. update counts it up
-  unsigned long long seed;      // the engine's: keys dropout and augmentation
-  unsigned long long position;  // in the epoch's order, of this batch's first image. update moves it on
-  int epoch;                    // keys augmentation
-  float learning_rate;          // of the update: Adam's with its corrections in it
-  unsigned first_sample;        // of this device's share within the whole batch: keys dropout
-  float shrink;                 // update_numbers
+  unsigned long long step;      // counted over the whole training; a key of dropout; update() increments it
+  unsigned long long seed;      // the engine's seed; a key of dropout and augmentation
+  unsigned long long position;  // of the batch's first image in the epoch's order; update() advances it
+  int epoch;                    // a key of augmentation
+  float learning_rate;          // of the update; for Adam, multiplied by its bias corrections
+  unsigned first_sample;        // of this device's part of the whole batch; a key of dropout
+  float shrink;                 // see update_numbers
   float epsilon;
 };
 
-// ---- tensors --------------------------------------------------------------------------------------------------------
-// Channels-last: channel c at pixel p (of the whole batch) is data[p * channels + offset + c], `channels` those of the
-// whole buffer.
+// Tensors are channels-last: channel c at pixel p (of the whole batch) is data[p * channels + offset + c], where
+// `channels` is the number of channels of the whole buffer.
 struct slice {
   int channels, offset;
 };
@@ -96,7 +95,7 @@ DEVICE void store(bf16* p, floats<L> const& f) {
   }
 }
 
-// Writes f, or adds it to what is there.
+// Writes f, or adds f to the old value.
 template <int L, class T>
 DEVICE void put(T* p, floats<L> f, int accumulate) {
   if (accumulate) {
@@ -106,7 +105,8 @@ DEVICE void put(T* p, floats<L> f, int accumulate) {
   store<L>(p, f);
 }
 
-// Which L channels of which pixel this thread works on, channels fastest, so that neighbours touch neighbours.
+// Returns the pixel and the L channels that this thread works on. Channels change fastest, so that neighbouring threads
+// access neighbouring memory.
 struct place {
   int pixel, channel;
 };

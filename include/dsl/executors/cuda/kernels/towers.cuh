@@ -1,10 +1,10 @@
 R"cuda(
 // SPDX-License-Identifier: MIT
-// What a device does for, and with, the numbers of others that train the same network.
+// Kernels for training one network on several devices.
 
 namespace dsl_kernels {
 
-// ---- gradients that were made in T, to floats, before they are summed -----------------------------------------------
+// ---- conversion of gradients from T to float, before they are summed -----------------------------------------------
 struct widen_staged_shape {
   int count, lanes;
 };
@@ -18,7 +18,7 @@ DEVICE void widen_staged_lanes(widen_staged_shape const& s, T const* stage, unsi
   if (stage_map[first / 16]) store<L>(gradients + first, load<L>(stage + first));
 }
 
-// stage_map: a byte for every 16 numbers, not 0 where they lie in `stage`.
+// stage_map: a byte for every 16 numbers, which is not 0 if they are in `stage`.
 template <class T, int L = 0>
 KERNEL void widen_staged(widen_staged_shape s, T const* stage, unsigned char const* stage_map, float* gradients) {
   if constexpr (L > 0)
@@ -29,13 +29,14 @@ KERNEL void widen_staged(widen_staged_shape s, T const* stage, unsigned char con
     widen_staged_lanes<4>(s, stage, stage_map, gradients);
 }
 
-// ---- running moments, from those of several batches -----------------------------------------------------------------
+// ---- update of running moments with the moments of several batches -------------------------------------------------
 struct move_moments_shape {
   int count, parts;
 };
 
-// parts: `count` moments each, and after them of how many towers they are the sum; none counts nothing. Their means
-// move the running ones, in the order of the parts. keep: how much of each a step keeps.
+// parts: each has `count` moments, followed by the number of towers whose moments they sum; a part with 0 towers is
+// skipped. The mean over the towers of each part updates the running moments, in the order of the parts. keep: for each
+// running moment, the share that an update keeps.
 template <class T>
 KERNEL void move_moments(move_moments_shape s, float const* parts, float const* keep, float* running) {
   int const i = global_thread();
@@ -49,18 +50,18 @@ KERNEL void move_moments(move_moments_shape s, float const* parts, float const* 
   running[i] = value;
 }
 
-// ---- moments of a batch of which each part's are known --------------------------------------------------------------
+// ---- moments of a batch, computed from those of its parts ----------------------------------------------------------
 struct joined_layer {
-  int channels, first;  // where a part has its means; its summed squares follow
+  int channels, first;  // first: the position of the means in a part; the sums of squares follow
   float epsilon, momentum;
 };
 struct join_moments_shape {
-  int channels, parts, stride, layers;  // channels: of all layers. A part's last number says how many values it is of
-  int unbiased;                         // the running variance takes n / (n - 1)
+  int channels, parts, stride, layers;  // channels: of all layers. A part ends with its number of values
+  int unbiased;                         // the running variance has the factor n / (n - 1)
   joined_layer layer[4];
 };
 
-// As batch_norm_statistics, for values that are spread over several parts (Chan, Golub, LeVeque 1979). A thread has one
+// Does the same as batch_norm_statistics for values in several parts (Chan, Golub, LeVeque 1979). A thread computes one
 // channel.
 template <class T>
 KERNEL void join_moments(join_moments_shape s, batch_norm_forwards<T> a, float const* parts) {

@@ -1,17 +1,17 @@
 R"cuda(
 // SPDX-License-Identifier: MIT
-// What happens to parameters: the optimizer's step, and batch_norm folded into a convolution for inference.
+// Kernels that change parameters: the optimizer's step, and folding a batch_norm into a convolution for inference.
 
 namespace dsl_kernels {
 
-// ---- the squares of all gradients, for clipping: the order, and the bits, of executors/host/squares.hpp ------------
+// ---- the sum of all squared gradients, for clipping, with the order and bits of executors/host/squares.hpp ---------
 struct measure_shape {
   int count;
   int staged;  // as in update_shape
   float norm, norm_epsilon;
 };
 
-// A block of 256 threads adds up a chunk of 64 * 256. scale[0]: what gradients are multiplied with.
+// A block of 256 threads adds up a chunk of 64 * 256 numbers. scale[0] is the factor by which gradients are multiplied.
 template <class T>
 KERNEL void measure(measure_shape s, float const* gradients, T const* stage, unsigned char const* stage_map,
                     float* scale, double* partial, unsigned* counters) {
@@ -25,7 +25,7 @@ KERNEL void measure(measure_shape s, float const* gradients, T const* stage, uns
     long long const at = first + i;
     double const g =
         static_cast<double>(s.staged && stage_map[at / 16] ? widened(stage[at]) : gradients[at]);
-    all += g * g;  // exact, of floats
+    all += g * g;  // exact, since g is a float
   }
   all = join_block(all, 256, add);
   if (thread() == 0) partial[block_x()] = all;
@@ -38,17 +38,17 @@ KERNEL void measure(measure_shape s, float const* gradients, T const* stage, uns
   *scale = by > 1 ? 1.0f : static_cast<float>(by);
 }
 
-// ---- the optimizer: the rules, and the bits, of executors/host/update.hpp -------------------------------------------
+// ---- the optimizer, with the rules and bits of executors/host/update.hpp -------------------------------------------
 struct update_shape {
   int count, lanes;
   int method;  // 0: sgd, 1: adam, 2: rmsprop
   int slots, nesterov, rate_in_velocity, in_root, centered, decoupled;
   float momentum, decay, keep_first, take_first, keep_second, take_second;
-  float most;   // 0: none
+  float most;   // limit of each gradient; 0: none
   int scaled;   // gradients are multiplied by scale[0]
-  int copies;   // the new weights also go to `copy`, as T
-  int staged;   // 16 gradients where stage_map says so are read from `stage`, as T
-  int advance;  // images of a step
+  int copies;   // the new weights are also written to `copy`, as T
+  int staged;   // gradients for which stage_map is not 0 are read from `stage`, as T
+  int advance;  // number of images of a step
 };
 
 DEVICE float mean_of(float keep, float mean, float take, float x) {
@@ -88,7 +88,7 @@ DEVICE void update_one(update_shape const& s, step_state const& now, float scale
     float& mean = slot[s.momentum == 0 ? 1 : 2];
     mean = mean_of(s.keep_second, mean, s.take_second, g);
     root = sum_of(root, -product(mean, mean));
-    root = root < 0 ? 0.0f : root;  // rounding alone brings it below
+    root = root < 0 ? 0.0f : root;  // only rounding makes it negative
   }
   root = s.in_root ? root_of(sum_of(root, now.epsilon)) : sum_of(root_of(root), now.epsilon);
   if (s.momentum == 0) {
@@ -130,7 +130,7 @@ DEVICE void update_lanes(update_shape const& s, float* parameters, float const* 
   if (s.copies) store<L>(copy + first, p);
 }
 
-// Ends a step: no other thread of this launch reads what the first one counts up.
+// Also ends the step: the first thread advances step and position, which no other thread of this launch reads.
 template <class T, int L = 0>
 KERNEL void update(update_shape s, float* parameters, float const* gradients, float* slots, T* copy, T const* stage,
                    unsigned char const* stage_map, float const* scale, step_state* state) {
