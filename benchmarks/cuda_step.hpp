@@ -15,7 +15,7 @@
 
 namespace dsl::bench {
 
-/// What to measure: one step of a network, repeated.
+/// A request for a measurement: one step of a network, repeated.
 struct step_request {
   bool train = true;
   int batch = 64;

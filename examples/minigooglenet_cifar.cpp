@@ -48,7 +48,7 @@
 
 using model = dsl::network<dsl::image<3, 32, 32>, dsl::minigooglenet<10>>;
 static_assert(model::output == dsl::shape{10});
-static_assert(model::parameter_count == 1'656'250);  // what Keras reports
+static_assert(model::parameter_count == 1'656'250);  // the number that Keras reports
 
 namespace {
 
@@ -210,7 +210,8 @@ struct says_where_it_begins : dsl::callback {
   }
 };
 
-/// Returns the options that determine a run's bits, apart from what a checkpoint compares itself: names and values.
+/// Returns the names and values of the options that determine a run's bits, except those that a checkpoint compares
+/// itself.
 using named_values = std::vector<std::pair<std::string, std::string>>;
 
 named_values decisive_options(settings const& s) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Layers of your own. typenet's layers have no privileges: whatever conv2d or concat can do, a struct in your namespace
-// can do, with the same errors, names and constants.
+// Shows how to write your own layers. typenet's layers have no privileges: whatever conv2d or concat can do, a struct
+// in your namespace can do, with the same errors, names and constants.
 //
 // 1. A module made of existing layers: one line.
 // 2. A layer that appends its own nodes, because it depends on its input's shape; with its own rule.

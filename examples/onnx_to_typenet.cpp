@@ -27,7 +27,7 @@ struct options {
   dsl::onnx_import_options read{};
 };
 
-/// Returns the shape that a text such as 3x224x224 stands for.
+/// Converts a text such as 3x224x224 to a shape.
 dsl::shape shape_of(std::string const& text) {
   dsl::shape s{0, 0, 0};
   char rest = 0;

@@ -10,7 +10,7 @@ namespace dsl::TYPENET_MODE {
 
 /// A loss defined outside the library, in the form in which executors call it. A call is for one sample, whose outputs
 /// y and target values t are in the order channel, row, column. Several threads may call it at the same time. compile()
-/// makes a custom_loss if its option `loss` is a type of your own.
+/// makes a custom_loss if its option `loss` is a type that you have defined.
 class custom_loss {
  public:
   virtual ~custom_loss() = default;

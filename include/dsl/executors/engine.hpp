@@ -55,7 +55,7 @@ struct engine_options {
   /// has its own weights.
   std::shared_ptr<shared_weights> weights{};
   std::shared_ptr<dsl::custom_loss const> custom_loss{};  // with loss::custom, otherwise null
-  /// The custom_loss of each output if outputs have losses of their own, otherwise empty.
+  /// The custom_loss of each output if each output has a separate loss, otherwise empty.
   std::vector<std::shared_ptr<dsl::custom_loss const>> custom_losses{};
 };
 
@@ -75,7 +75,7 @@ struct batch_view {
   float const* const* further = nullptr;
   float const* weights = nullptr;  // factors of the losses, one per label or per sample with values; null: all are 1
   long long labelled = -1;         // with a class per pixel: number of labelled pixels of the whole batch
-  /// The targets of each output, output 0 first, if outputs have targets of their own; otherwise null. Labels, values,
+  /// The targets of each output, output 0 first, if each output has separate targets; otherwise null. Labels, values,
   /// weights and `labelled` above are then not used.
   target_view const* targets = nullptr;
 
@@ -170,7 +170,7 @@ class engine {
   double loss_weight(int k) const {
     return options_.loss_weights.empty() ? 1 : options_.loss_weights[static_cast<std::size_t>(k)];
   }
-  /// Returns the loss of your own that output k has, or null if its loss is one of the library's.
+  /// Returns the custom loss of output k, or null if the output has one of the library's losses.
   dsl::custom_loss const* custom_loss_of(int k) const {
     return options_.loss.is_shared() ? options_.custom_loss.get()
                                      : options_.custom_losses[static_cast<std::size_t>(k)].get();

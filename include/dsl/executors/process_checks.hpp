@@ -50,7 +50,7 @@ class process_checks {
   virtual void broadcast(char const* what, std::string& text) = 0;
 
   /// Sends a request to all processes; 0 is no request. The request is sent together with the metrics of the next step,
-  /// without an exchange of its own. After that step, asked() returns the largest request of all processes, in every
+  /// so it needs no separate exchange. After that step, asked() returns the largest request of all processes, in every
   /// process.
   virtual void ask(int what) = 0;
   virtual int asked() const = 0;

@@ -5,7 +5,7 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// What an executor must know about a tower in order to make the tower's engine.
+/// The facts about a tower that an executor needs in order to make the tower's engine.
 struct tower_place {
   int index = 0;
   int towers = 1;

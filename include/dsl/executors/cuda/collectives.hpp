@@ -49,7 +49,8 @@ class handshake {
  public:
   using note = std::array<std::byte, 128>;
 
-  /// A null group means that there are no other ranks. `what` is for the message "rank 1 of 2 failed before <what>".
+  /// Prepares for meeting the other ranks of `group`; null means that there are none. `what` is for the message "rank 1
+  /// of 2 failed before <what>".
   explicit handshake(communicator* group, char const* what = "the devices synchronised") : group_(group), what_(what) {}
   handshake(handshake const&) = delete;
   handshake& operator=(handshake const&) = delete;
@@ -58,7 +59,8 @@ class handshake {
   int rank() const { return group_->rank(); }
   int ranks() const { return group_->ranks(); }
   communicator* group() const { return group_; }
-  /// Waits until all ranks have arrived; does nothing if answer() has already waited. Throws what answer() throws.
+  /// Waits until all ranks have arrived; does nothing if answer() has already waited. Throws the same errors as
+  /// answer().
   [[gnu::cold]] void pass();
   /// Waits until all ranks have arrived, and returns rank 0's note. Throws peer_error if one of them has failed.
   [[gnu::cold]] note answer(note const& mine);

@@ -160,7 +160,7 @@ class recording {
 
   segment* current_;
   int queue_ = 0;
-  bool joined_ = true;  // whether nothing runs beside the engine's own stream
+  bool joined_ = true;  // whether no work on the second queue is unfinished
 };
 
 }  // namespace dsl::cu::TYPENET_MODE

@@ -56,7 +56,7 @@ class binding {
     return {reinterpret_cast<U*>(v.data), v.shape, v.batch, v.block, v.buffer_channels, v.channel};
   }
 
-  /// Gives a step its addresses. If a tower has running means and variances of its own, steps of batch_norm update
+  /// Sets the addresses of a step. If each tower has its own running means and variances, steps of batch_norm update
   /// these.
   [[gnu::cold]] void bind(step const& s, bound_step<T>& b, tower<T>* own) const {
     b.step = &s;

@@ -35,7 +35,7 @@ inline bool has(instructions set) {
   return set <= instructions::baseline;
 }
 
-/// Computes what widest() returns. Throws option_error if TYPENET_MAX_ISA names no instruction set.
+/// Determines the result of widest(). Throws option_error if TYPENET_MAX_ISA is not the name of an instruction set.
 [[gnu::cold]] inline instructions find_widest() {
   instructions most = instructions::avx512;
   if (char const* const held = std::getenv("TYPENET_MAX_ISA")) {

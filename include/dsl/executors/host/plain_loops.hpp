@@ -33,7 +33,7 @@ class plain_loops {
     }
     return added;
   }
-  /// Adds an operation for which a library uses a plain loop of its own. Returns whether the operation's name is new.
+  /// Adds an operation for which a library uses its own plain loop. Returns whether the operation's name is new.
   [[gnu::cold]] bool add(std::string const& word) {
     if ((", " + words_ + ", ").find(", " + word + ", ") != std::string::npos) return false;
     words_ += (words_.empty() ? "" : ", ") + word;

@@ -8,8 +8,8 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// A function object that owns what its lambda captures. Unlike std::function, it cannot be copied; copying would cost
-/// a manager function, several virtual functions and their tables for every lambda.
+/// A function object that owns the captures of its lambda. Unlike std::function, it cannot be copied: copying would
+/// need a manager function, several virtual functions and their tables for every lambda.
 class task {
  public:
   task() = default;

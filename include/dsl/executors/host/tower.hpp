@@ -50,9 +50,9 @@ class tower {
   /// Returns where training steps store the means and variances of their batch, in the same layout as the running means
   /// and variances. Returns null if the steps update the running ones directly.
   virtual T* moments() = 0;
-  /// Returns the factor by which the step of micro-batch `micro` multiplies what moments() already contains. It is
-  /// chosen so that, with momentum k and m micro-batches, applying the joint mean once with momentum k^m changes the
-  /// running values in the same way as m single updates.
+  /// Returns the factor by which the step of micro-batch `micro` multiplies the old content of moments(). It is chosen
+  /// so that, with momentum k and m micro-batches, applying the joint mean once with momentum k^m changes the running
+  /// values in the same way as m single updates.
   virtual double keeps(double momentum, int micro) const = 0;
   /// Updates the running means and variances with moments() of all towers that had samples. Each tower's moments() were
   /// joined from `batches` micro-batches.

@@ -81,7 +81,7 @@ class convolutions {
     return [this, &c] { run(c); };
   }
 
-  /// Returns the bytes given to the library besides the plan's memory.
+  /// Returns the bytes that the library uses in addition to the plan's memory.
   long long bytes() const {
     long long all = bytes_ + device_.bytes();
     for (packed_kernel const& k : kernels_) all += k.bytes();

@@ -14,8 +14,8 @@
 
 namespace dsl::dnn::TYPENET_MODE {
 
-/// Returns the maximum number of threads of an engine. Spinning threads without a core of their own slow each other
-/// down, and oneDNN would wait forever for a thread that OpenMP does not provide because of OMP_THREAD_LIMIT.
+/// Returns the maximum number of threads of an engine. If threads that spin share a core, they slow each other down.
+/// And oneDNN would wait forever for a thread that OpenMP does not provide because of OMP_THREAD_LIMIT.
 [[gnu::cold]] inline int most_threads() {
   int const limit = omp_get_thread_limit(), cores = 8 * omp_get_num_procs();
   return limit < cores ? limit : cores;

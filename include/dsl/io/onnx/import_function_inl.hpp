@@ -118,7 +118,7 @@ TYPENET_INLINE double onnx_evaluate(onnx_function const& f, onnx_function const&
 }
 
 TYPENET_INLINE onnx_value onnx_recognise(onnx_value const& f, onnx_activation& found) {
-  std::vector<onnx_value> next{f};  // from the operator to what it is made of
+  std::vector<onnx_value> next{f};  // from the operator to its operands
   for (std::size_t i = 0; i < next.size(); ++i) {
     onnx_value const x = next[i];
     if (i > 0 && x->what != "number" && onnx_equals(*f, *x, found)) return x;

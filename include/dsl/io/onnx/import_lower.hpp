@@ -10,7 +10,7 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// The graph of the type that a tree stands for. It is made at run time by the same code that makes it at compile time.
+/// The graph of the type that a tree describes. It is made at run time by the same code that makes it at compile time.
 struct onnx_graph {
   std::vector<node> nodes{};
   std::vector<int> edges{};

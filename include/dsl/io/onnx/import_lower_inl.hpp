@@ -15,8 +15,8 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Does at run time what the lower() functions of layer types do at compile time: it makes the same nodes, scopes and
-/// names in the same order.
+/// Makes a graph at run time: the same nodes, scopes and names, in the same order, as the lower() functions of layer
+/// types make at compile time.
 class onnx_lowering {
  public:
   onnx_lowering(onnx_network const& net, builder& b, std::vector<int>& layers) : net_(net), b_(b), layers_(layers) {}
@@ -25,7 +25,7 @@ class onnx_lowering {
 
  private:
   onnx_layer const& layer(int n) const { return net_.layers[static_cast<std::size_t>(n)]; }
-  /// Lowers a child of a list. If the child is a repeat, lowers each of the layers that it stands for.
+  /// Lowers a child of a list. If the child is a repeat, lowers each of the repeated layers.
   [[gnu::cold]] value child(onnx_tree const& t, value in, int& index);
   [[gnu::cold]] value inside(onnx_tree const& t, value in);
   [[gnu::cold]] value branches(onnx_tree const& t, value in);

@@ -33,7 +33,7 @@ TYPENET_INLINE bool onnx_reader::read_function() {
   f->what = type;
   f->place = place_;
   f->path = path_;
-  // The largest float stands for no bound.
+  // Some files use the largest float as a bound where there is none.
   auto const checked = [&](double n) {
     need(std::fabs(n) <= onnx_largest_bound || std::fabs(n) > 3.4028234e38,
          "must have bounds from -1e29 to 1e29, or infinite ones", onnx_digits(static_cast<float>(n)));

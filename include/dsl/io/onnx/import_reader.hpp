@@ -138,7 +138,7 @@ class onnx_reader {
   std::map<std::string, int> readers_{};  // of each name
   std::map<std::string, int> paths_{};
   std::map<std::pair<int, int>, onnx_value> rearranged_{};  // flattens and shuffles that have been made
-  std::map<std::vector<int>, int> concats_{};               // by what they join
+  std::map<std::vector<int>, int> concats_{};               // by the layers that they join
   node_proto const* node_ = nullptr;
   int index_ = 0;
   std::string place_{}, path_{};

@@ -10,7 +10,7 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Throws option_error if a text for the file is not UTF-8. In the message, `what` says which text it is.
+/// Throws option_error if a text for the file is not UTF-8. `what` names the text in the message.
 [[gnu::cold]] void require_onnx_text(std::string const& text, char const* what);
 
 /// Returns the position of a layer as compiler errors and summaries give it: "layer 1.0.0 (inception_module >

@@ -52,7 +52,7 @@ struct onnx_options {
   /// deviations, a warning and the text "typenet.normalization" in the file say so.
   bool normalize = false;
   long long model_version = 1;
-  std::string domain{};  // the owner's domain: "org.example.pictures"
+  std::string domain{};  // the domain of the model's owner: "org.example.pictures"
   std::string doc{};     // a description; empty: inputs, outputs and the number of parameters
   /// Further texts for the file, by name. For a trainer, "typenet.steps", the number of steps trained so far, is added.
   std::vector<std::pair<std::string, std::string>> metadata{};

@@ -38,7 +38,7 @@ class onnx_writer {
     int rank = 4;                       // rank of the form that its operator makes
   };
   static constexpr std::int64_t of_batch = -1;
-  /// What a file says about a value.
+  /// The description of a value in a file.
   struct named {
     std::string name{};
     std::vector<std::int64_t> dims{};  // of_batch where the batch's size is

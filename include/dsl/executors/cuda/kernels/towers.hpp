@@ -25,8 +25,8 @@ inline kernel_spec move_moments(storage t, long long count, int parts) {
   return detail::pointwise("move_moments", t, count, detail::checked_count("move_moments", count), parts);
 }
 
-/// Returns the size of one tower's part in join_moments(): each layer's means and sums of squared deviations, in turn,
-/// then the number of values per channel.
+/// Returns the number of floats in one tower's part for join_moments(): the means and the sums of squared deviations of
+/// each layer, one layer after the other, and then the number of values per channel.
 inline int moments_of_part(std::span<batch_norm_layer const> layers) {
   int all = 1;
   for (batch_norm_layer const& b : layers) all += 2 * b.channels;
