@@ -223,6 +223,16 @@ TEST_CASE("batches of one's own have counts that are checked") {
   refuses<option_error>([&] { h.train_on_batch(x, labels); }, {"compares with values", "class"});
 }
 
+TEST_CASE("a batch given by addresses trains as one given by spans") {
+  std::vector<float> const x(12, 0.5F), y{1, 2, 3, 4, 5, 6, 7, 8};
+  trainer spans = compile<hidden>(reference{}, sgd{}, {.loss = loss::mean_squared_error});
+  trainer addresses = compile<hidden>(reference{}, sgd{}, {.loss = loss::mean_squared_error});
+  for (int step = 0; step < 2; ++step)
+    CHECK(spans.train_on_batch(x, y).loss == addresses.train_on_batch(x.data(), y.data(), 4).loss);
+  trainer c = compile<network<features<3>, dense<2>, softmax>>(reference{}, sgd{});
+  refuses<option_error>([&] { c.train_on_batch(x.data(), y.data(), 4); }, {"compares with classes"});
+}
+
 TEST_CASE("an empty batch is called that") {
   trainer t = compile<hidden>(reference{}, sgd{}, {.loss = loss::mean_squared_error});
   trainer c = compile<network<features<3>, dense<2>, softmax>>(reference{}, sgd{});
@@ -238,8 +248,11 @@ TEST_CASE("classes for a regression, and values for a classifier, are named befo
   std::vector<float> const x(12, 0.5F), y(5, 1.0F);
   std::vector<std::int32_t> const five(4, 5), zeros(4), seven(7);
   trainer t = compile<linear>(reference{}, sgd{}, {.loss = loss::mean_squared_error});
-  for (auto const& labels : {five, zeros, seven})
+  for (auto const& labels : {five, zeros, seven}) {
     refuses<option_error>([&] { t.train_on_batch(x, labels); }, {"one output compares with values", "float values"});
+    refuses<option_error>([&] { t.train_on_batch(x.data(), labels.data(), static_cast<int>(labels.size())); },
+                          {"one output compares with values", "float values"});  // also where all labels are 0
+  }
   trainer c = compile<network<features<3>, dense<2>, softmax>>(reference{}, sgd{});
   refuses<option_error>([&] { c.train_on_batch(x, y); }, {"compares with classes", "std::int32_t labels"});
   trainer h = compile<hidden>(reference{}, sgd{}, {.loss = loss::huber});
