@@ -38,7 +38,8 @@ struct TYPENET_EXPORT executor_error : error {
   using error::error;
 };
 
-/// Thrown on a device whose peer has failed. The peer's own error says why, and is the one that is reported.
+/// Thrown on a device if one of its peers has failed. The error of the peer contains the reason, and is the one that is
+/// reported.
 struct TYPENET_EXPORT peer_error : executor_error {
   using executor_error::executor_error;
 };

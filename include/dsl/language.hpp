@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// The language alone: layers, networks, and what they know at compile time. It takes half a second to compile and needs
-// no library.
+// The language alone: layers, networks, and the facts that are known about them at compile time. It takes half a second
+// to compile and needs no library.
 #include <dsl/detail/compiler.hpp>
 #include <dsl/rules/broken.hpp>  // compilers name every file through which an error came
 #include <dsl/shape.hpp>

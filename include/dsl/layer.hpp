@@ -6,7 +6,7 @@
 namespace dsl {
 
 /// Satisfied by a layer: an empty type whose static lower() appends its nodes to a graph and returns its output value.
-/// Your own layer does exactly what typenet's layers do:
+/// You write your own layer in the same way as typenet's layers are written:
 ///
 ///   struct twice {  // x -> x + x
 ///     static constexpr dsl::value lower(dsl::builder& b, dsl::value in) {
@@ -16,7 +16,7 @@ namespace dsl {
 ///   };
 ///
 /// lower() runs at compile time. It states its rules with b.require() and must not itself fail on shapes that break
-/// them: the error is reported later, once. examples/my_own_layer.cpp has a layer with a rule of its own. Combinators
+/// them: the error is reported later, once. examples/my_own_layer.cpp has a layer that defines a rule. Combinators
 /// accept any type; a type that is not a layer breaks a rule like any other mistake and is reported with its position.
 template <class L>
 concept layer = requires(value (*lower)(builder&, value)) { lower = &L::lower; };
@@ -63,7 +63,7 @@ inline constexpr lowering lowering_of<L>{&L::lower, name_of<L>()};
 
 }  // namespace detail
 
-/// Lowers a child as builder::lower_child() says.
+/// Lowers a child of a combinator; its declaration in graph/builder.hpp describes it.
 template <class Child>
 constexpr value builder::lower_child(int index, value in) {
   return detail::lowering_of<Child>(*this, in, index);

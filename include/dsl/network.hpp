@@ -205,14 +205,14 @@ inline constexpr bool is_network<network<Input, Layers...>> = true;
 
 namespace detail {
 
-/// Whether a type is a network<...> itself. To find out instantiates nothing.
+/// Whether a type is a network<...> itself. Determining this instantiates nothing.
 template <class T>
 inline constexpr bool is_plain_network = false;
 template <class Input, class... Layers>
 inline constexpr bool is_plain_network<network<Input, Layers...>> = true;
 
-/// Names the class that says what is wrong with a network, before anything instantiates the network itself: each
-/// template in between is one more line that compilers print before the sentence.
+/// Names the class with the error message for a network, before anything instantiates the network itself: each template
+/// in between is one more line that compilers print before the sentence.
 template <class Network>
 struct first_words {
   using type = rules::nothing;

@@ -3,7 +3,8 @@
 
 namespace dsl {
 
-/// The version, major.minor.patch; docs/versions.md says what it promises. Files record it as their writer.
+/// The version, major.minor.patch. docs/versions.md states what the numbers promise. Files record the version as their
+/// writer.
 inline constexpr char const* version = "0.2.0";
 
 }  // namespace dsl

@@ -49,7 +49,7 @@ struct numbered : sequential<Layers...> {
 /// Layers in sequence under a name: the weights of named<"conv1", conv2d<64, 7>> are conv1.weight and conv1.bias in a
 /// PyTorch file. Names can be nested: an inner name follows the outer name and a dot. Positions of layers between two
 /// names are not part of a weight's name, except within numbered<...>. If there are several layers under one name, they
-/// are numbered, but a layer that has a name of its own is not: in named<"a", named<"b", L>, relu>, L is a.b. After a
+/// are numbered, except for layers that have a name themselves: in named<"a", named<"b", L>, relu>, L is a.b. After a
 /// name that ends with _ there is no dot: named<"in_proj_", pointwise_dense<96>> has the weights in_proj_weight and
 /// in_proj_bias.
 template <label Name, class... Layers>

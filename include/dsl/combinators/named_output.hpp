@@ -9,7 +9,7 @@ namespace dsl {
 /// rest. The next layer reads the input of these layers, not their output:
 ///   network<image<3, 32, 32>, body, named_output<"aux", global_avg_pool2d, dense<10>, softmax>, rest, dense<10>,
 ///           softmax>
-/// All outputs are compared with the sample's target or, if the data set has them, with targets of their own. Training
+/// All outputs are compared with the sample's target or, if the data set has them, with separate targets. Training
 /// minimises the weighted sum of their losses (see compile_options::losses and loss_weights). Weights have the names
 /// that named<Name, ...> gives them.
 template <label Name, class... Layers>

@@ -77,7 +77,7 @@ struct sequential {
   static constexpr value lower(builder& b, value in) { return detail::lower_in_turn(b, in, children{}); }
 };
 
-/// Runs a sequence of layers Count times, each time with weights of its own: sequential<A, repeat<2, B, C>> is
+/// Runs a sequence of layers Count times, each time with separate weights: sequential<A, repeat<2, B, C>> is
 /// sequential<A, B, C, B, C>.
 template <int Count, class... Layers>
 struct repeat {

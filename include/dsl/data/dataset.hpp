@@ -127,8 +127,8 @@ struct dataset {
   dataset first(std::int64_t count) const { return subset(0, count); }
 };
 
-// The following are templates, so that what they use of the standard library is instantiated only where they are
-// called.
+// The following functions are templates, so that the parts of the standard library that they use are instantiated only
+// where they are called.
 
 }  // namespace dsl::TYPENET_MODE
 

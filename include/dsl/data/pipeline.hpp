@@ -17,7 +17,7 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// The targets that one output of a network is compared with, if outputs have targets of their own. Sample i of `data`
+/// The targets that one output of a network is compared with, if each output has separate targets. Sample i of `data`
 /// belongs to sample i of the data set.
 struct output_target {
   dataset data;

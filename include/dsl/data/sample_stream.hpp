@@ -53,8 +53,8 @@ dataset stream_values(dsl::shape sample, std::shared_ptr<sample_stream> stream, 
 dataset shuffle_stream(dataset data, int buffer, std::uint64_t seed);
 
 /// Reads the next `count` samples of a stream into memory, for a validation or to find a mean and a deviation. The
-/// training then goes on with the samples after them. Throws option_error if the data set has no stream, and data_error
-/// if the stream ends before.
+/// training continues with the samples after them. Throws option_error if the data set has no stream, and data_error if
+/// the stream ends before.
 dataset read_from_stream(dataset const& data, std::int64_t count);
 
 }  // namespace dsl::TYPENET_MODE

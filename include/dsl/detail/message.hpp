@@ -71,8 +71,8 @@ struct piece {
   return all;
 }
 
-/// Throws an Error with that message, or ends a program that is compiled without exceptions. Out of line, because a
-/// throw with a string of its own is 200 bytes at each place.
+/// Throws an Error with that message, or ends a program that is compiled without exceptions. The function is not
+/// inlined, because a throw that makes a string takes 200 bytes at each place.
 template <class Error>
 [[gnu::cold, gnu::noinline, noreturn]] void throw_error([[maybe_unused]] std::initializer_list<piece> pieces) {
 #ifdef __cpp_exceptions

@@ -44,7 +44,7 @@ struct core_set {
   }
 };
 
-/// One thread per tower, each pinned to cores of its own, for the lifetime of the towers. An OpenMP runtime keeps a
+/// One thread per tower, each pinned to separate cores, for the lifetime of the towers. An OpenMP runtime keeps a
 /// thread pool for every calling thread, so towers never share one.
 class tower_threads {
  public:

@@ -35,7 +35,7 @@ class csv_logger : public callback {
   void state(callback_state& s) override { s("bytes before", before_, 0, s.largest_count); }
 
  private:
-  /// Writes what the file had before this run's first row, and then the rows of this run's epochs so far.
+  /// Writes the old content of the file up to this run's first row, and then the rows of this run's epochs so far.
   [[gnu::cold]] void write_all(fit_run const& run);
   /// Returns the file's first `most` bytes, or the whole file if it is shorter.
   [[gnu::cold]] std::string text(std::int64_t most) const;

@@ -26,7 +26,7 @@ double wall_time();
 
 /// An event file that TensorBoard can read while it grows. Each append is a single write call, so that even a killed
 /// process leaves whole records. TensorBoard reads the files of a folder in the order of their names, which begin with
-/// a time. The new file gets a name that is later than all others in the folder, even if the clock is behind. A resumed
+/// a time. The new file gets a name that is later than all others in the folder, even if the clock is slow. A resumed
 /// run finds its newest file in the folder by the run's number in the name, copies the earlier points from it into the
 /// new file, and then truncates the old file to its first records. A running TensorBoard then continues with the new
 /// file, which it would not do if the old file were removed. Files of other runs do not change, nor do files that

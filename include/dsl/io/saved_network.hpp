@@ -8,8 +8,8 @@
 #include <memory>
 #include <string>
 
-/// What typenet's files contain about a network besides its weights: the normalisation of its inputs, and the name and
-/// shape of each parameter. Files of earlier versions lack both.
+/// The facts about a network that typenet's files contain besides its weights: the normalisation of its inputs, and the
+/// name and shape of each parameter. Files of earlier versions lack both.
 namespace dsl::detail::TYPENET_MODE {
 
 inline constexpr char const* normalization_key = "the data's normalisation";

@@ -44,7 +44,7 @@ class weight_layout {
   static int at(order const& o, int i) { return o.empty() ? i : o[static_cast<std::size_t>(i)]; }
 
   [[gnu::cold]] order order_behind(node const& n) const;
-  /// Returns the order of the output of a multiply. An operand with one channel has no order of its own.
+  /// Returns the order of the output of a multiply. It does not depend on an operand with only one channel.
   [[gnu::cold]] order broadcast_order(node const& n) const;
   [[gnu::cold]] order flattened(node const& n) const;
   [[gnu::cold]] order joined(node const& n) const;

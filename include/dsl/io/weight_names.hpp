@@ -45,7 +45,7 @@ namespace dsl::detail::TYPENET_MODE {
 
 [[gnu::cold]] char const* role_name(role r, weight_convention c);
 
-/// Whether each channel of a convolution is a group of its own.
+/// Whether a convolution has one group per channel.
 [[gnu::cold]] constexpr bool is_depthwise(graph_view const& g, node const& n) {
   return n.kind == op::conv2d && n.groups > 1 && n.groups == g.input_shape(n).channels;
 }

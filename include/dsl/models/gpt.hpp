@@ -13,7 +13,7 @@ template <int Width, int Heads>
 struct gpt_attention : sequential<named<"c_attn", pointwise_dense<3 * Width>>, causal_attention<Heads>,
                                   named<"c_proj", pointwise_dense<Width>>> {};
 
-/// Attention, then two dense layers for each token; both are added to what they read.
+/// Attention, then two dense layers for each token. The result of each of the two parts is added to its input.
 template <int Width, int Heads>
 struct gpt_block
     : sequential<residual<named<"ln_1", layer_norm<>>, named<"attn", gpt_attention<Width, Heads>>>,

@@ -12,8 +12,8 @@ struct mobilenet_block
     : sequential<conv2d<Inputs, 3, stride<Stride>, pad<2 - Stride, 2 - Stride, 1, 1>, groups<Inputs>, bias<false>>,
                  batch_norm<>, relu6, conv2d<Filters, 1, bias<false>>, batch_norm<>, relu6> {};
 
-/// MobileNet (Howard et al. 2017) as keras.applications.MobileNet has it; load_keras_h5 reads the weights that Keras
-/// saved.
+/// MobileNet (Howard et al. 2017), with the same layers as keras.applications.MobileNet. load_keras_h5 reads the
+/// weights that Keras has saved.
 template <int Classes = 1000>
 struct mobilenet
     : sequential<conv2d<32, 3, stride<2>, padding::same, bias<false>>, batch_norm<>, relu6,  // 32x112x112

@@ -20,8 +20,8 @@ struct xception_down
 /// Three separable convolutions with a shortcut.
 struct xception_middle : residual<repeat<3, relu, separable<728, 728>>> {};
 
-/// Xception (Chollet 2017) for images of 299x299, as keras.applications.Xception has it, with Keras's number of
-/// parameters; a SeparableConv2D of Keras is two convolutions here.
+/// Xception (Chollet 2017) for images of 299x299, with the same number of parameters as keras.applications.Xception. A
+/// SeparableConv2D of Keras is two convolutions here.
 template <int Classes = 1000>
 struct xception : sequential<conv2d<32, 3, stride<2>, padding::valid, bias<false>>, batch_norm<>, relu,  // 32x149x149
                              conv2d<64, 3, padding::valid, bias<false>>, batch_norm<>, relu,             // 64x147x147

@@ -85,7 +85,7 @@ enum class gradient_steps : unsigned char {
   copies,            // an input's gradient is the output's, or a slice of it
 };
 
-/// What a forward step in training saves for the backward step, in addition to its input and output.
+/// The values that a forward step in training saves for the backward step, in addition to its input and output.
 enum class kept : unsigned char { nothing, statistics, argmax };
 
 /// When an operation's output is the same memory as its input under another name, so that no step computes it.

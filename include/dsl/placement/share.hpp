@@ -13,7 +13,7 @@ struct device_share {
   long long bytes = 0;
 };
 
-/// Returns what a device has of a network with this plan.
+/// Returns the share of a device in a network with this plan: its parameters, multiply-adds and memory.
 constexpr device_share share_of(graph_view const& g, plan const& p, int device) {
   device_share share;
   for (int n = 0; n < g.size.nodes; ++n) {
@@ -49,7 +49,7 @@ constexpr plan training_plan(int batch, target const& to, int optimizer_slots) {
 
 }  // namespace detail
 
-/// Returns what a device has of a network that trains with this batch size. The numbers of all devices add up to
+/// Returns the share of a device in a network that trains with this batch size. The numbers of all devices add up to
 /// parameter_count, forward_macs and training_bytes: static_assert(dsl::share_of<model>(1, 64).bytes < 2_GiB). With
 /// replicate, the result is for the tower with the largest part of the batch.
 template <class Network>

@@ -14,7 +14,7 @@ namespace dsl::detail {
 
 /// Adds a second buffer for each buffer of micro-batch m that holds only tensors of `again`, which the backward pass
 /// computes a second time. Whole buffers are chosen rather than tensors, since slices of a concat and results that
-/// overwrite their input have no memory of their own.
+/// overwrite their input have no separate memory.
 [[gnu::cold]] constexpr void place_again(graph_view const& g, list<bool> const& again, plan& p, int m) {
   if (p.options.mode != mode::training) return;
   placement const* const at = p.activations.begin() + m * g.size.tensors;

@@ -34,7 +34,7 @@ constexpr bool takes(loss l, target_kind targets) {
                                          : l != loss::categorical_crossentropy;
 }
 
-/// The largest number of outputs that may have losses or targets of their own.
+/// The largest number of outputs that may have separate losses or targets.
 inline constexpr int most_own_outputs = 16;
 
 /// A setting of the outputs of a network: one that all outputs share, or one for each output.
@@ -42,7 +42,7 @@ inline constexpr int most_own_outputs = 16;
 template <class T>
 struct per_output {
   T all{};                     // of each output if they share it, otherwise of output 0
-  int count = 0;               // number of outputs with a setting of their own; 0: all share one
+  int count = 0;               // number of outputs with separate settings; 0: all share one
   unsigned long long own = 0;  // four bits for each of these outputs
 
   constexpr per_output() = default;
@@ -97,7 +97,7 @@ struct plan_options {
   int all_reduce_buckets = 0;  // several towers: parts in which gradients are summed over the towers
   int micro_batches = 1;       // parts of the batch that pass through the network one after the other
   bool gradient_norm = false;  // whether the update needs the norm of all gradients, to clip them
-  /// The kind of the targets that all outputs share, or the kinds of targets of their own.
+  /// The kind of the targets that all outputs share, or the kind of each output's separate targets.
   per_output<target_kind> targets = target_kind::classes;
 };
 
@@ -146,7 +146,7 @@ enum class action : unsigned char {
   update,            // applies the optimizer to a device's trainable parameters
 };
 
-/// What an operand contains. This also says what kind of object its `index` counts.
+/// The content of an operand. It also determines what kind of object `index` is the number of.
 enum class content : unsigned char {
   activation,          // tensor
   gradient,            // tensor: its gradient, of the loss
@@ -228,7 +228,7 @@ struct plan {
   detail::list<operand> operands{};
   detail::list<buffer> buffers{};
   detail::list<placement> activations{};           // per micro-batch and tensor: [micro * tensors + tensor]
-  detail::list<placement> gradients{};             // likewise; buffer -1 if no gradient is needed
+  detail::list<placement> gradients{};             // per micro-batch and tensor; buffer -1 if no gradient is needed
   detail::list<int> parameter_buffers{};           // per parameter
   detail::list<int> parameter_gradient_buffers{};  // per parameter; -1 for running statistics, and outside training
   int labels = -1;                                 // buffers of the first micro-batch

@@ -3,7 +3,7 @@
 
 #include <dsl/plan/make_plan.hpp>
 
-// Plans of large networks are made and checked in parts, each a constant of its own, because compilers limit the
+// Plans of large networks are made and checked in parts, each a separate constant, because compilers limit the
 // evaluation of one constant. Clang stops at 1,048,576 steps, of which the plan of 1,000 convolutions takes 1,230,000
 // and its check 1,970,000; GCC at 33,554,432 operations, of which they take 17 million and 27 million. Each part is
 // stored in arrays, since memory allocated by an evaluation must be freed at its end.

@@ -17,8 +17,8 @@ struct at {
 
 /// Has one class template for each rule. If a network breaks the rule, its class template is instantiated, which is the
 /// compile error. The name of the class template is the rule. The arguments are the place, the layer as the user wrote
-/// it, and the numbers; compilers always print these. The static_assert has the sentence, and compares only what shows
-/// the reason.
+/// it, and the numbers; compilers always print these. The static_assert contains the sentence. It compares only numbers
+/// that show the reason.
 namespace broken {
 
 template <class First>

@@ -23,7 +23,7 @@ struct nth<I, types<First, Rest...>> : nth<I - 1, types<Rest...>> {};
 template <class Layer, int I>
 concept has_child = requires { typename nth<I, typename Layer::children>::type; };
 
-/// Whether a layer's own name says more than its children do. False for concat<A, B>, and true for a struct that is
+/// Whether a layer has a name other than that of a combinator. False for concat<A, B>, and true for a struct that is
 /// derived from it.
 template <class Layer>
 inline constexpr bool has_own_name = true;

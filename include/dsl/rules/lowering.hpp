@@ -6,8 +6,8 @@
 #include <dsl/combinators/sequential.hpp>
 #include <dsl/layers/image.hpp>
 
-// What has to hold before a network can be lowered at all: its types end, and its lower() functions are constant
-// expressions. A compiler says otherwise with hundreds of lines.
+// The conditions under which a network can be lowered at all: its types end, and its lower() functions are constant
+// expressions. If they do not hold, a compiler prints hundreds of lines.
 namespace dsl::detail {
 
 template <int Depth, class... Layers>

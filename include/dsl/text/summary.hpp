@@ -27,7 +27,7 @@ class layer_names {
   bool is_one_node(int scope) const { return own_[at(scope)] == 1 && !parent_[at(scope)]; }
 
   /// Returns the name by which other lines refer to a node: the position of its layer and, if the layer has several
-  /// nodes of its own, the number of the node in the layer: "3:2".
+  /// nodes that are not in a child, the number of the node in the layer: "3:2".
   std::string reference(int n) const;
   /// Returns the first column of the line of node n: its position and its layer or operation, indented by depth.
   std::string line(int n) const;
@@ -62,7 +62,7 @@ namespace dsl::TYPENET_MODE {
 /// Returns the table of layers as text: positions as in the compiler's messages (dsl::at<2, 1> is 2.1), shapes as
 /// channels x height x width, and parameters counted as in Keras. The column `connected to` names the inputs of a line
 /// if they are not the output of the line before. If there are several devices, the table shows the device of each
-/// layer and what each device has of the whole. The memory shown is for training in `micro_batches` parts. If a limit
+/// layer and the share of each device. The memory shown is for training in `micro_batches` parts. If a limit
 /// is given, the table also shows the operations that are computed a second time to stay within the limit.
 std::string summary(graph_view const& g, int micro_batches = 1, memory_limit limit = {});
 

@@ -24,8 +24,8 @@ namespace dsl::detail::TYPENET_MODE {
 /// Checks that all processes train the same network in the same way.
 [[gnu::cold]] void agree_on_network(process_group& all, engine& e);
 
-/// The checks by which the processes of a training make sure that they agree. What cannot change is compared once.
-/// Comparing parameters requires reading all of them, so they are compared only after a process has written some.
+/// The checks by which the processes of a training make sure that they agree. Facts that cannot change are compared
+/// once. Comparing parameters requires reading all of them, so they are compared only after a process has written some.
 class consistency_check final : public process_checks {
  public:
   consistency_check(process_group* all, engine& e) : all_(all), engine_(e) {}
@@ -83,7 +83,7 @@ class consistency_check final : public process_checks {
   engine& engine_;
   bool met_ = false;
   bool written_ = true;   // since parameters were compared
-  bool trained_ = false;  // likewise
+  bool trained_ = false;  // since parameters were compared
   int ask_ = 0, asked_ = 0;
 };
 

@@ -179,7 +179,7 @@ class in_process_group {
   detail::abort_state fate_;
   detail::process_sums between_;
   detail::list<call> calls_;  // the current call of each rank of this process
-  detail::list<void*> data_;  // the numbers to sum, likewise
+  detail::list<void*> data_;  // the numbers that each rank of this process sums
   detail::chain<member> members_;
   int arrived_ = 0;
   int last_ = 0;  // the last seat to arrive

@@ -7,7 +7,7 @@
 namespace dsl {
 
 /// How a batch is split among towers, and how the towers' means and variances in batch_norm are merged. Gradients are
-/// always summed in the order of the towers, unless the devices sum them among themselves, in an order of their own.
+/// always summed in the order of the towers, unless the devices sum them directly, in an order that they choose.
 struct tower_policy {
   bool even = false;  // sizes differ by at most one, larger parts first; otherwise the last part takes the rest
   tower_moments moments = tower_moments::in_turn;
@@ -15,7 +15,7 @@ struct tower_policy {
 };
 
 /// The policy of Keras's multi_gpu_model. 10 samples are split among 4 towers as 2, 2, 2, 4. The running means and
-/// variances of batch_norm are updated with those of each tower in turn, in the order of the towers.
+/// variances of batch_norm are updated with those of one tower after the other, in the order of the towers.
 inline constexpr tower_policy host_merge{};
 /// The policy of TensorFlow's MirroredStrategy. 10 samples are split among 4 towers as 3, 3, 2, 2. The running means
 /// and variances of batch_norm are averaged over the towers.

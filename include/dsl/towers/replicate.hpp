@@ -81,7 +81,7 @@ struct replicate : Network {
     });
   }
   /// A constant batch size. It is a compile error if a tower would have no sample, or if it would have a single sample
-  /// and normalise it with a batch_norm of its own: fit(data, {.batch_size = model::batch<256>}).
+  /// and normalise it alone in a batch_norm: fit(data, {.batch_size = model::batch<256>}).
   template <int Samples>
   static constexpr int batch = detail::filled<replicate, Samples>::batch;
   /// Whether every tower gets more than one sample of a batch of this size.

@@ -12,7 +12,7 @@
 namespace dsl::detail::TYPENET_MODE {
 
 /// A watchdog. Unless it is destroyed in time, its thread prints a reason to standard error and ends this process with
-/// exit code 1; the launcher then ends the other processes. It guards calls that have no deadline of their own and wait
+/// exit code 1; the launcher then ends the other processes. It guards calls that have no deadline themselves and wait
 /// for other processes.
 class watchdog {
  public:

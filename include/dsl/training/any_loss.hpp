@@ -83,7 +83,7 @@ class any_loss {
     if constexpr (complete) own_ = std::make_shared<detail::custom_loss_of<L>>(std::move(own));
   }
 
-  /// Returns which of the library's losses this is, or loss::custom for a loss of your own.
+  /// Returns which of the library's losses this is, or loss::custom for a loss that you have defined.
   dsl::loss kind() const { return kind_; }
   /// Returns your own loss, or null if the loss is one of the library's.
   std::shared_ptr<custom_loss const> const& own() const { return own_; }

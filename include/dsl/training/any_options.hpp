@@ -106,7 +106,7 @@ struct any_fit_options {
   not_of_fit<broken::field::steps_per_epoch> steps_per_epoch{};
 };
 
-/// A loss of the library, or a loss of your own.
+/// A loss of the library, or a loss that you have defined.
 struct any_loss_option {
   any_loss_option() = default;
   template <class Found>
@@ -116,13 +116,13 @@ struct any_loss_option {
   }
 };
 
-/// The weights of the outputs' losses, written in braces of their own inside the options.
+/// The weights of the outputs' losses, written in a separate pair of braces inside the options.
 struct any_loss_weights : any_value<broken::field::loss_weights, std::vector<output_weight>> {
   using any_value::any_value;
   any_loss_weights(std::initializer_list<output_weight>) {}  // NOLINT(google-explicit-constructor)
 };
 
-/// The losses of outputs, written in braces of their own inside the options.
+/// The losses of outputs, written in a separate pair of braces inside the options.
 struct any_losses : any_value<broken::field::losses, std::vector<loss_of_output>> {
   using any_value::any_value;
   any_losses(std::initializer_list<loss_of_output>) {}  // NOLINT(google-explicit-constructor)

@@ -32,7 +32,7 @@ class weight_averager;  // <dsl/training/weight_average.hpp>
 /// every weight at once.
 constexpr bool is_learning_rate(double r) { return r >= 0 && r < 1e30; }
 
-/// Returns what name_of() would return for a type that is only known at run time.
+/// Returns the name of a type that is only known at run time, in the same form as name_of() returns it.
 [[gnu::cold]] std::string dynamic_name(std::type_info const& type);
 
 }  // namespace dsl::detail::TYPENET_MODE
@@ -72,7 +72,7 @@ struct fit_run {
   std::int64_t steps = 0;  // steps per epoch
   int batch_size = 0;
   double& learning_rate = rate_of(trainer);  // the trainer's: the one of the next step
-  double given_rate = 0;   // the learning rate at the beginning of fit: compile's, or what set_learning_rate gave
+  double given_rate = 0;   // the learning rate at the beginning of fit, from compile or set_learning_rate
   bool stop = false;       // set at any time, in any process: ends the run in all of them after the current epoch
   int epoch = 0;           // from 0
   std::int64_t step = 0;   // in this epoch, from 0
@@ -112,8 +112,8 @@ struct fit_run {
 /// prints.
 struct callback {
   virtual ~callback() = default;
-  /// fit calls these functions at the points of a run that their names say, for each callback in the order in which the
-  /// callbacks were given.
+  /// fit calls these functions at the points of a run that their names describe, for each callback in the order in
+  /// which the callbacks were given.
   virtual void on_train_begin(fit_run&) {}
   virtual void on_epoch_begin(fit_run&) {}
   virtual void on_batch_end(fit_run&) {}

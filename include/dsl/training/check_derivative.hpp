@@ -8,7 +8,7 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// Compares the derivative of a loss of your own with finite differences of its value, at samples of `outputs` numbers
+/// Compares the derivative of your own loss with finite differences of its value, at samples of `outputs` numbers
 /// each:
 ///   dsl::check_derivative(log_cosh{}, std::vector{0.5, -2.0, 1.0, 0.25}, std::vector{0.0, 1.0, 3.0, 0.5}, 2);
 /// A derivative passes if it differs by at most `tolerance` times the largest of 1, the loss and the derivative. With

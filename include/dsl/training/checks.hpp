@@ -36,9 +36,9 @@ struct learned_targets {
   per_output<target_kind> kinds{};
   std::vector<output_target> own{};  // of each output; empty if all share the data set's own target
 };
-/// Returns the targets of the outputs. They are targets of their own if the data set has some, or if the losses need
-/// different forms of the data set's target. Requires that there are samples, and for every output a target of the kind
-/// and the shape that it and its loss need.
+/// Returns the targets of the outputs. Each output has separate targets if the data set has such targets, or if the
+/// losses need different forms of the data set's target. Requires that there are samples, and for every output a target
+/// of the kind and the shape that it and its loss need.
 [[gnu::cold]] learned_targets require_samples(graph_view const& g, per_output<loss> const& l, dataset const& data,
                                               char const* what);
 /// Requires that output k and its loss fit the target `data` of samples of the shape `sample`.

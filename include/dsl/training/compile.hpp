@@ -24,7 +24,7 @@ namespace dsl::TYPENET_MODE {
 
 /// The loss, and other options that do not belong to a single run of fit.
 struct compile_options {
-  /// The loss: one of dsl::loss, or a loss of your own, which is a type with the members value and derivative (see
+  /// The loss: one of dsl::loss, or your own loss, which is a type with the members value and derivative (see
   /// loss_of_outputs).
   any_loss loss = dsl::loss::categorical_crossentropy;
   std::vector<loss_of_output> losses{};       // of the outputs whose loss is not `loss`

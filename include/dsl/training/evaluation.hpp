@@ -16,7 +16,7 @@ class evaluation_observer {
  public:
   virtual ~evaluation_observer() = default;
   /// Returns the name of the output that it observes: that of a named_output<...>, or "main" for the network's result.
-  /// If outputs have targets of their own, on_begin gets a data set with the target of this output.
+  /// If each output has separate targets, on_begin gets a data set with the target of this output.
   virtual char const* output() const { return "main"; }
   /// Called before the first batch of a data set.
   virtual void on_begin(dataset const&) {}

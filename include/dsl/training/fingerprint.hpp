@@ -93,7 +93,7 @@ struct pictures_looked_at {
 /// Returns a hash of parameters and optimizer slots.
 [[gnu::cold]] std::uint64_t fingerprint_of(engine& e);
 
-/// Returns a hash of what an augmentation policy does, since the identity of its type means nothing in another
+/// Returns a hash of the behaviour of an augmentation policy, since the identity of its type means nothing in another
 /// process. The hash covers the transforms that the policy draws for a few images, and for one image in each later
 /// epoch of the run, up to the 10,000th epoch.
 [[gnu::cold]] std::uint64_t fingerprint_of(augmentation const& policy, shape const& picture, int epochs);

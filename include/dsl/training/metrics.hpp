@@ -153,8 +153,8 @@ struct monitored<any_metric> {
   static any_metric value(any_metric const& m) { return m; }
 };
 
-/// A metric and what counts as an improvement: a value is better only if it differs from the best value by more than
-/// min_delta.
+/// A metric, and a rule for what counts as an improvement: a value is better only if it differs from the best value by
+/// more than min_delta.
 struct monitor {
   any_metric what{};
   bool more = false;

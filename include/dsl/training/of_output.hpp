@@ -25,8 +25,8 @@ inline constexpr auto named_of_output = [] {
 
 namespace dsl::TYPENET_MODE {
 
-/// An observer of one of several outputs, whose name is that of its named_output<...>: one of fit's .metrics, or what
-/// evaluate is given. Its name as a metric is the output's name, '_', and the metric's own:
+/// An observer of one of several outputs, named as in named_output<...>, for fit's .metrics or as an argument of
+/// evaluate. Its name as a metric is the output's name, '_', and the name of the observer:
 ///   trainer.fit(faces, {.validation = &test, .metrics = {dsl::of_output<"age", dsl::mae_score>{}}});  // val_age_mae
 template <label Output, std::derived_from<evaluation_observer> Observer>
 class of_output : public Observer {

@@ -90,7 +90,7 @@ class trainer {
   ///   t.train_on_batch({{"", images}, {"weather", rows}}, labels);
   scores train_on_batch(std::vector<batch_input> const& inputs, std::span<std::int32_t const> labels);
   scores train_on_batch(std::vector<batch_input> const& inputs, std::span<float const> values);
-  /// Trains one step of a network whose outputs have targets of their own. Every output must be given, the network's
+  /// Trains one step of a network whose outputs have separate targets. Every output must be given, the network's
   /// result as "main":
   ///   t.train_on_batch({{"", faces}}, {{"main", labels}, {"age", ages}});
   scores train_on_batch(std::vector<batch_input> const& inputs, std::vector<batch_target> const& targets);
@@ -153,7 +153,7 @@ class trainer {
   /// NaN if the output has no accuracy.
   void add_outputs(int program, per_output<target_kind> const& targets, std::vector<double>& sums);
   /// Adds the sums of a step whose metrics are `all` to `sums`, and returns the step's loss and correct predictions. If
-  /// outputs have targets of their own, `own`, each sample counts as the mean over the output's labelled pixels.
+  /// each output has separate targets, `own`, each sample counts as the mean over the output's labelled pixels.
   batch_metrics add_step(int program, batch_metrics const& all, per_output<target_kind> const& targets,
                          target_view const* own, int size, std::vector<double>& sums);
   [[gnu::cold]] std::vector<float> predict_output(int k, dataset const& data, int batch_size);
@@ -221,8 +221,8 @@ class trainer {
   /// Throws if the learning rate, which callbacks may set at any time, is not a valid one.
   static void check_rate(fit_run const& run);
   [[gnu::cold, noreturn]] static void refuse_rate(fit_run const& run);
-  /// Returns a data set with the normalisation stored with the weights. Throws option_error if the data set has a
-  /// different normalisation of its own.
+  /// Returns a data set with the normalisation stored with the weights. Throws option_error if the data set already has
+  /// another normalisation.
   [[gnu::cold]] dataset as_learned(dataset const& data, char const* what) const;
   /// Returns the time of a monotonic clock, in seconds.
   static double seconds();

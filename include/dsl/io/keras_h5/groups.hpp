@@ -13,11 +13,12 @@ namespace dsl::keras_h5::detail::TYPENET_MODE {
 /// The layers that a Keras model has for a network's nodes, and the order in which Keras saves them.
 class keras_layers {
  public:
-  /// `with_padding` says that a ZeroPadding2D precedes each layer whose padding is neither Keras's `same` nor `valid`.
+  /// If `with_padding` is true, the model has a ZeroPadding2D before each layer whose padding is neither Keras's `same`
+  /// nor `valid`.
   [[gnu::cold]] keras_layers(graph_view const& g, bool fused_activations, bool with_padding = false)
       : graph_(g), fused_(fused_activations), padded_(with_padding) {}
 
-  /// Whether a node is a layer of its own in Keras; an activation may be part of a Conv2D or Dense.
+  /// Whether a node is a separate layer in Keras; an activation may be part of a Conv2D or Dense.
   [[gnu::cold]] bool is_layer(node const& n) const;
   /// Whether Keras's layer cannot have the padding of this convolution or pool, so that another layer must add the
   /// zeros before it.

@@ -20,7 +20,7 @@ struct weights_part {
   std::string file;
 };
 
-/// Options for the names of weights in a file, and for what the file must contain.
+/// Options for the names of weights in a file, and for the required content of the file.
 struct weights_options {
   weight_naming naming{};
   /// load: whether the file must have all weights of the network, and nothing else. If .parts are given, it must have
@@ -74,8 +74,8 @@ class weight_reader {
   /// Whether a name in the file belongs to a part to be loaded.
   [[gnu::cold]] bool is_wanted(std::string const& name) const;
   [[gnu::cold]] void require_all(loaded_weights const& found, graph_view const& g) const;
-  /// Returns the name of the relative_position_index that torchvision saves beside a table of biases, or an empty name
-  /// for other weights. The network's type says what it contains.
+  /// Returns the name of the relative_position_index that torchvision saves together with a table of biases, or an
+  /// empty name for other weights. typenet does not store this index, since the network's type determines it.
   [[gnu::cold]] std::string index_name(graph_view const& g, int k, std::string const& name) const;
   [[gnu::cold]] void check_index(safetensors::tensor const& t, window const& w) const;
 

@@ -11,7 +11,8 @@ namespace dsl::plain::TYPENET_MODE {
 template <class T>
 struct attention_head {
   view<T const> const& x;
-  int n, first, width, channels;  // `channels` of the output: keys and values begin this far behind queries and keys
+  int n, first, width,
+      channels;  // `channels` of the output: also the distance from queries to keys, and from keys to values
   double scale;
 
   double input(int part, int c, long long token) const {

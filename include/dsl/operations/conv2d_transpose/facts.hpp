@@ -5,8 +5,8 @@
 
 namespace dsl::operations {
 
-/// Computes what a conv2d computes as the gradient of its input: each input pixel is multiplied by the kernels (in, out
-/// / groups, height, width), and the products are added where they overlap. A bias is optional.
+/// Computes the same as the gradient of a conv2d with respect to its input: each input pixel is multiplied by the
+/// kernels (in, out / groups, height, width), and the products are added where they overlap. A bias is optional.
 inline constexpr row conv2d_transpose{.name = "conv2d_transpose",
                                       .parameters = 2,
                                       .roles = {role::kernel, role::bias},

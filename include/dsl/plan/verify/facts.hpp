@@ -5,11 +5,11 @@
 #include <dsl/plan/plan.hpp>
 #include <dsl/plan/verify/rules.hpp>
 
-// The checker shares the facts of operations with the planner, but no code: it derives here, independently, what it
-// needs to know about the graph.
+// The checker shares the facts of operations with the planner, but no code: here it derives independently the facts
+// that it needs about the graph.
 namespace dsl::detail::checking {
 
-/// What the graph requires of every plan.
+/// The requirements of the graph on every plan.
 struct facts {
   list<int> readers;          // per tensor: number of edges that read it, plus one if it is an output
   list<int> reader;           // per tensor: a node that reads it, or -1

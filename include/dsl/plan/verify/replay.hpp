@@ -202,7 +202,7 @@ class replay {
     list<bool> activation_begun{};  // per root
     list<bool> gradient_begun{};    // per root
     list<int> contributions{};      // per tensor: number of gradient contributions still missing
-    list<int> missing_again{};      // as above, of what is computed again; empty if nothing is
+    list<int> missing_again{};      // as above, of values that are computed again; empty if there are none
     list<bool> again_begun{};
   };
   using state = buffer_state;
