@@ -13,6 +13,7 @@
 #include <dsl/layers/conv2d.hpp>
 #include <dsl/layers/conv1d.hpp>
 #include <dsl/layers/conv2d_transpose.hpp>
+#include <dsl/layers/recurrent.hpp>
 #include <dsl/layers/attention.hpp>
 #include <dsl/layers/tokens.hpp>
 #include <dsl/layers/batch_norm.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: dense: there must be at least one unit
+// EXPECT: units: there must be at least one
 // EXPECT-RE: dsl::at<0>, (Layer=)?dsl::dense<0>, (Units=)?0
 #include <dsl/language.hpp>
 

@@ -5,6 +5,7 @@
 #include <dsl/executors/native/attention.hpp>
 #include <dsl/executors/native/depthwise.hpp>
 #include <dsl/executors/native/direct_weights.hpp>
+#include <dsl/executors/native/recurrent.hpp>
 #include <dsl/executors/native/winograd.hpp>
 
 #include <cstdint>
@@ -148,6 +149,37 @@ std::uint64_t attention(host::instructions set, op kind, int width, std::uint64_
   return hash_of(y, hash_of(dx, h));
 }
 
+std::uint64_t recurrent(host::instructions set, op kind, int units, std::uint64_t h) {
+  int const inputs = 5, length = 9, samples = 3, lanes = host::lanes_of(set), rows = recurrent_gates(kind) * units;
+  auto const padded = [&](int channels) { return native_cpu::blocks_of(channels, lanes) * lanes; };
+  floats x = numbers(1LL * samples * padded(inputs) * length, 1), y = empty(1LL * samples * padded(units) * length);
+  floats dy = numbers(1LL * samples * padded(units) * length, 2),
+         dx = numbers(1LL * samples * padded(inputs) * length, 3);
+  floats states = empty(5LL * samples * units * length);
+  floats kernel = numbers(1LL * rows * inputs, 4), recurrent = numbers(1LL * rows * units, 5), bias = numbers(rows, 6);
+  floats dkernel = empty(1LL * rows * inputs), drecurrent = empty(1LL * rows * units), dbias = empty(rows);
+  native_cpu::workplace at(set, 2);
+  node const n{.kind = kind};
+  step forward{}, backward{};
+  forward.what = action::forward, backward.what = action::backward;
+  shape const in_shape{inputs, 1, length}, out_shape{units, 1, length};
+  host::bound_step<float> f, b;
+  f.step = &forward, f.node = &n, f.x = {x.data(), in_shape, samples, lanes, padded(inputs), 0};
+  f.to = {y.data(), out_shape, samples, lanes, padded(units), 0}, f.states = states.data();
+  auto const of = [](role r) { return static_cast<int>(r); };
+  f.parameters[of(role::kernel)] = kernel.data(), f.parameters[of(role::recurrent_kernel)] = recurrent.data();
+  f.parameters[of(role::bias)] = f.parameters[of(role::recurrent_bias)] = bias.data();
+  b = {.step = &backward, .node = &n, .x = f.x};
+  b.dy = {dy.data(), out_shape, samples, lanes, padded(units), 0}, b.states = states.data();
+  b.to = {dx.data(), in_shape, samples, lanes, padded(inputs), 0}, b.accumulate = true;
+  for (int r = 0; r < role_count; ++r) b.parameters[r] = f.parameters[r];
+  b.gradients[of(role::kernel)] = dkernel.data(), b.gradients[of(role::recurrent_kernel)] = drecurrent.data();
+  b.gradients[of(role::recurrent_bias)] = dbias.data();
+  native_cpu::recurrent_task(at, f)();
+  native_cpu::recurrent_task(at, b)();
+  return hash_of(y, hash_of(dx, hash_of(dkernel, hash_of(drecurrent, hash_of(dbias, h)))));
+}
+
 std::uint64_t updates(host::memory_kernels const& k, std::uint64_t h) {
   update_rule const sgd{.momentum = 0.9, .weight_decay = 0.01, .nesterov = true};
   update_rule slow = sgd,
@@ -224,6 +256,8 @@ int main() {
     h = depthwise(k, {5, 5, 2, 2, 2}, h);
     h = attention(set, op::attention, 32, h);
     h = attention(set, op::causal_attention, 7, h);
+    h = recurrent(set, op::lstm, 20, h);
+    h = recurrent(set, op::gru, 7, h);
     h = updates(host::memory_kernels_of(set), h);
     h = normalization(host::memory_kernels_of(set), h);
     std::printf("%s %016llx\n", host::name_of(set), static_cast<unsigned long long>(h));

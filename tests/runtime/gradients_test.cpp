@@ -446,6 +446,15 @@ TEST_CASE("gradients: sequences", "[gradients]") {
                 global_avg_pool1d, dense<3>, softmax>();
 }
 
+TEST_CASE("gradients: recurrent layers", "[gradients]") {
+  check_network<sequence<3, 6>, conv1d<3, 1>, lstm<4>, dsl::tanh, flatten, dense<3>, softmax>();
+  check_network<sequence<3, 6>, conv1d<3, 1>, gru<4>, flatten, dense<3>, softmax>();
+  check_network<sequence<2, 5>, conv1d<4, 3>, lstm<3>, gru<5>, lstm<4, last_step>, dense<3>, softmax>();
+  check_network<sequence<2, 4>, conv1d<3, 1>, concat<gru<2>, identity, lstm<3>>, gru<3, last_step>, dense<3>,
+                softmax>();
+  check_network<sequence<2, 4>, conv1d<3, 1>, frozen<lstm<3>>, gru<3>>({.loss = loss::mean_squared_error});
+}
+
 TEST_CASE("gradients: embedding", "[gradients]") {
   check_network<token_numbers<7>, embedding<4, 3>, flatten, dense<3>, softmax>();
   check_network<token_numbers<7>, embedding<30, 2>, dsl::tanh, flatten, dense<3>, softmax>();  // most tokens are absent

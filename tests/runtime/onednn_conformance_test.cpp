@@ -64,6 +64,8 @@ TEST_CASE("onednn agrees with reference: pools", "[conformance]") {
   check_tokens<16>();
   check_sequences<5>();
   check_sequences<16>();
+  check_recurrent<5>();
+  check_recurrent<16>();
   check_attention<8>();
   check_attention<32>();
   check_windows<8>();

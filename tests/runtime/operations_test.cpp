@@ -24,8 +24,11 @@ namespace {
 using numbers = std::vector<double>;
 constexpr int batch = 2;
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-constexpr role all_roles[] = {role::kernel, role::bias,        role::gamma,
-                              role::beta,   role::moving_mean, role::moving_variance};
+// In the order in which rows list them.
+constexpr role all_roles[] = {
+    role::kernel, role::recurrent_kernel, role::bias,           role::recurrent_bias, role::gamma,
+    role::beta,   role::moving_mean,      role::moving_variance};
+static_assert(std::size(all_roles) == role_count);
 
 /// What rules and plan may rely on beyond what the loops can show: which outputs fit, and what is allowed instead of
 /// merely possible. It is stated here a second time because no loop shows that it could do more.
@@ -202,6 +205,16 @@ std::vector<example> examples() {
        {s},
        {4, 1, 3},
        {"token_slice", makes::some_tokens, 1, false, false, false, false, always, no}},
+      {{.kind = op::lstm},
+       {{3, 1, 3}},
+       {2, 1, 3},
+       {"lstm", makes::unrolled, 1, false, false, false, false, always, no}},
+      {{.kind = op::lstm},
+       {{3, 1, 3}},
+       {2, 1, 1},
+       {"lstm", makes::unrolled, 1, false, false, false, false, always, no}},
+      {{.kind = op::gru}, {{3, 1, 3}}, {2, 1, 3}, {"gru", makes::unrolled, 1, false, false, false, false, always, no}},
+      {{.kind = op::gru}, {{2, 1, 3}}, {3, 1, 1}, {"gru", makes::unrolled, 1, false, false, false, false, always, no}},
       {{.kind = op::upsample_nearest},
        {s},
        {4, 6, 6},
@@ -249,8 +262,9 @@ class bench {
 
   std::vector<numbers> in;
   numbers y, dy;
-  numbers parameters[6], gradients[6];
+  numbers parameters[role_count], gradients[role_count];
   numbers statistics = numbers(16, nan);
+  numbers states = numbers(128, nan);
   std::vector<std::uint8_t> argmax = std::vector<std::uint8_t>(64, 2);  // a position within the picture
   std::uint64_t seed = 1;
   int missing = -1;  // an optional role that the node omits
@@ -271,6 +285,7 @@ class bench {
     if (n_.kind == op::batch_norm) b.parameters[index(role::bias)] = nullptr;  // that of a convolution before it
     if (missing >= 0) b.parameters[missing] = nullptr;
     if (training && r_.kept == kept::statistics) b.statistics = statistics.data();
+    if (training && r_.kept == kept::states) b.states = states.data();
     if (training && r_.kept == kept::argmax) b.argmax.narrow = {argmax.data(), e_.out, batch, 1, e_.out.channels, 0};
     e_.loops.forward(b, context());
     if (slice == 0) return;
@@ -304,7 +319,7 @@ class bench {
       bind(values::first_input, in[0], e_.in[0]);
       if (in.size() > 1) bind(values::second_input, in[1], e_.in[1]);
       bind(values::output, y, e_.out);
-      numbers unread[6];
+      numbers unread[role_count];
       for (role k : all_roles) {
         int i = -1;
         for (int p = 0; p < r_.parameters; ++p)
@@ -315,6 +330,7 @@ class bench {
       }
       if (missing >= 0) b.parameters[missing] = b.gradients[missing] = nullptr;
       b.statistics = statistics.data();
+      b.states = states.data();
       b.argmax.narrow = {argmax.data(), e_.out, batch, 1, e_.out.channels, 0};
       b.dy = seen(dy, e_.out);
       b.to = made(to, e_.in[static_cast<std::size_t>(edge)]);
@@ -370,6 +386,11 @@ bool same(numbers const& a, numbers const& b, double bound = 0) {
 }
 
 std::size_t size_of(example const& e, role k) {
+  if (e.of.kind == op::lstm || e.of.kind == op::gru) {
+    int const rows = recurrent_gates(e.of.kind) * e.out.channels;
+    int const columns = k == role::kernel ? e.in[0].channels : k == role::recurrent_kernel ? e.out.channels : 1;
+    return static_cast<std::size_t>(rows * columns);
+  }
   if (k != role::kernel || e.of.kind == op::class_token) return static_cast<std::size_t>(e.out.channels);
   if (e.of.kind == op::embedding) return static_cast<std::size_t>(e.of.groups * e.out.channels);
   if (e.of.kind == op::window_attention) return static_cast<std::size_t>(offsets_in(e.of.window) * e.of.groups);
@@ -503,8 +524,8 @@ std::string fault_of(example const& e, row const& r) {
     b.loss();
     auto& x = b.in[static_cast<std::size_t>(edge)];
     numbers const dx = b.backward(edge);
-    numbers gradients[6];
-    for (std::size_t k = 0; k < 6; ++k) gradients[k] = b.gradients[k];
+    numbers gradients[role_count];
+    for (std::size_t k = 0; k < role_count; ++k) gradients[k] = b.gradients[k];
     for (std::size_t i = 0; i < x.size(); ++i)
       if (double const d = b.slope(x[i]); !(std::abs(dx[i] - d) <= 1e-6 * (1 + std::abs(d))))
         return "gradient of an input";
@@ -538,6 +559,7 @@ std::string fault_of(example const& e, row const& r) {
     if (r.kept != kept::nothing) {
       bench c = b;
       for (double& v : c.statistics) v += 0.5;
+      for (double& v : c.states) v += 0.5;
       for (std::uint8_t& v : c.argmax) v = static_cast<std::uint8_t>(v ^ 1);  // the other column
       if (same(c.backward(edge), dx)) return "kept";
     }
@@ -595,7 +617,7 @@ std::vector<mutant> mutants_of(row const& r) {
       if (k != r.roles[i]) change("roles", [&](row& x) { x.roles[i] = k; });
   others("optional", &row::optional, most_roles);
   others("takes_flat", &row::takes_flat, 1);
-  others("output", &row::output, static_cast<int>(makes::looked_up));
+  others("output", &row::output, static_cast<int>(makes::unrolled));
   bits("options", 1, static_cast<int>(options::power),
        [](row& x, int v) { x.options = static_cast<options>(static_cast<int>(x.options) ^ v); });
   others("gradients", &row::gradients, static_cast<int>(gradient_steps::copies));
@@ -604,7 +626,7 @@ std::vector<mutant> mutants_of(row const& r) {
          [&](row& x, int v) { x.reads[edge] = static_cast<values>(static_cast<int>(x.reads[edge]) ^ v); });
   bits("parameters_read", 1, 1 << (most_roles - 1),
        [](row& x, int v) { x.parameters_read = static_cast<unsigned char>(x.parameters_read ^ v); });
-  others("kept", &row::kept, static_cast<int>(kept::argmax));
+  others("kept", &row::kept, static_cast<int>(kept::states));
   others("forward_in_place", &row::forward_in_place, 1);
   others("gradient_in_place", &row::gradient_in_place, 1);
   others("gradient_over_input", &row::gradient_over_input, 1);

@@ -155,11 +155,15 @@ TEST_CASE("sequences: weights have the shapes of Conv1d in files") {
       for (std::size_t k = 0; k < 3; ++k) CHECK(theirs[(k * 4 + c) * 6 + f] == ours[(f * 4 + c) * 3 + k]);
 }
 
-TEST_CASE("sequences: time_series_fcn has the paper's layers") {
+TEST_CASE("sequences: models have the layers of their papers") {
   using net = network<sequence<1, 128>, models::time_series_fcn<10>>;
   static_assert(net::output == shape{10});
   static_assert(net::trainable_parameter_count ==
                 8 * 128 + 5 * 128 * 256 + 3 * 256 * 128 + (128 + 256 + 128) * 3 + 128 * 10 + 10);
   static_assert(network<sequence<3, 50>, models::time_series_fcn<2, 8>>::output == shape{2});
   CHECK(weight_layout(net::view(), weight_convention::torch).shape(0) == dims{128, 1, 8});
+  using recurrent = network<sequence<2, 30>, models::time_series_lstm<3, 16>>;
+  static_assert(recurrent::output == shape{3} && recurrent::parameter_count == 4 * 16 * (2 + 16 + 2) + 17 * 3);
+  CHECK(weight_names(recurrent::view()) ==
+        names{"lstm.weight_ih_l0", "lstm.weight_hh_l0", "lstm.bias_ih_l0", "lstm.bias_hh_l0", "fc.weight", "fc.bias"});
 }

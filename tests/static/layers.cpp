@@ -204,6 +204,17 @@ static_assert(along<dsl::avg_pool1d<8>>::output == shape{3, 1, 12});
 static_assert(along<dsl::avg_pool1d<kernel<8>, dsl::count_padding<false>, dsl::ceil_mode>>::output == shape{3, 1, 13});
 static_assert(along<dsl::global_avg_pool1d>::output == shape{3});
 
+static_assert(along<dsl::lstm<32>>::output == shape{32, 1, 100} && along<dsl::gru<32>>::output == shape{32, 1, 100});
+static_assert(along<dsl::lstm<32, dsl::last_step>>::output == shape{32});
+static_assert(along<dsl::lstm<32>>::parameter_count == 4 * 32 * (3 + 32 + 2));
+static_assert(along<dsl::gru<32>>::parameter_count == 3 * 32 * (3 + 32 + 2));
+static_assert(along<dsl::lstm<32, dsl::last_step>>::forward_macs == 4 * 32 * (3 + 32) * 100);
+static_assert(along<dsl::gru<32>>::forward_macs == 3 * 32 * (3 + 32) * 100);
+constexpr auto recurrent = along<dsl::gru<32>>::view();
+static_assert(recurrent.parameters[0].rank == 2 && recurrent.parameters[1].rank == 2 &&
+              recurrent.parameters[2].rank == 1 && recurrent.parameters[3].rank == 1);
+static_assert(recurrent.parameters[1].role == dsl::role::recurrent_kernel && recurrent.parameters[1].trainable());
+
 // ---- dropout, flatten, dense, softmax, identity ------------------------------------------------------------------
 static_assert(on<3, 4, 5, dsl::dropout<0.5>>::output == shape{3, 4, 5});
 static_assert(test::last(on<3, 4, 5, dsl::dropout<0.25>>::view(), op::dropout).rate == 0.25);

@@ -164,6 +164,10 @@ static_assert(along_20<dsl::max_pool1d<2, dsl::count_padding<false>>>() == rule:
 static_assert(of_network<dsl::image<3, 8, 8>, dsl::conv1d<4, 3>>.broken == rule::sequences_have_one_row);
 static_assert(of_network<dsl::image<3, 8, 8>, dsl::max_pool1d<2>>.broken == rule::sequences_have_one_row);
 static_assert(of_network<dsl::image<3, 8, 8>, dsl::global_avg_pool1d>.broken == rule::sequences_have_one_row);
+static_assert(along_20<dsl::lstm<0>>() == rule::units_are_positive);
+static_assert(along_20<dsl::gru<4, 3>>() == rule::options_belong_to_the_layer);
+static_assert(along_20<dsl::gru<4, dsl::last_step, dsl::last_step>>() == rule::options_belong_to_the_layer);
+static_assert(of_network<dsl::image<3, 8, 8>, dsl::lstm<4>>.broken == rule::sequences_have_one_row);
 static_assert(of_network<dsl::sequence<70'000, 1>, dsl::global_avg_pool1d>.holds());
 static_assert(of_network<dsl::sequence<1, 70'000>, dsl::max_pool1d<70'000>>.broken == rule::pool_window_fits_16_bits);
 static_assert(verdict_of<dsl::image<3, 1, 1>, dsl::conv2d<4, 5>>().broken == rule::kernel_meets_its_input);

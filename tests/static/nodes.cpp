@@ -264,6 +264,27 @@ static_assert(on_picture<tokens<op::position_embedding, 0, 8, 8, 64>>.broken == 
 static_assert(on_picture<tokens<op::position_embedding, 0, 8, 8, 63>>.broken == rule::parameters_fit_their_node);
 static_assert(on_picture<tokens<op::position_embedding, 0, 8, 8, 64, 3>>.broken == rule::parameters_fit_their_node);
 static_assert(on_picture<tokens<op::position_embedding, 0, 8, 7, 56>>.broken == astray);
+template <op Kind, int Rows, int Width, int Columns = 2, int Biases = Rows, bool Swaps = false>
+struct recurs {
+  static constexpr value lower(builder& b, value in) {
+    auto const add = [&](role r, int rows, int columns) {
+      b.parameter({.role = r, .dims = {rows, columns, 1, 1}, .fan_in = 1, .fan_out = 1});
+    };
+    add(Swaps ? role::recurrent_kernel : role::kernel, Rows, 1), add(role::recurrent_kernel, Rows, Columns);
+    add(role::bias, Biases, 1), add(role::recurrent_bias, Rows, 1);
+    return b.append({.kind = Kind}, in, {2, 1, Width});
+  }
+};
+template <class Layer>
+inline constexpr rule along_9 = dsl::detail::checked<dsl::sequence<1, 9>, Layer>::why.broken;
+static_assert(along_9<recurs<op::lstm, 8, 9>> == rule::holds && along_9<recurs<op::lstm, 8, 1>> == rule::holds);
+static_assert(along_9<recurs<op::gru, 6, 9>> == rule::holds && along_9<recurs<op::gru, 6, 1>> == rule::holds);
+static_assert(along_9<recurs<op::gru, 6, 5>> == astray && along_9<recurs<op::lstm, 8, 10>> == astray);
+static_assert(along_9<recurs<op::gru, 8, 9>> == rule::parameters_fit_their_node);
+static_assert(along_9<recurs<op::lstm, 8, 9, 3>> == rule::parameters_fit_their_node);
+static_assert(along_9<recurs<op::lstm, 8, 9, 2, 4>> == rule::parameters_fit_their_node);
+static_assert(along_9<recurs<op::lstm, 8, 9, 2, 8, true>> == rule::parameters_come_in_order);
+static_assert(on_picture<recurs<op::lstm, 8, 8>>.broken == rule::sequences_have_one_row);
 template <int Vocabulary, int Rows, int Features, int Height = 1, int Width = 9>
 struct looks_up {
   static constexpr value lower(builder& b, value in) {

@@ -30,8 +30,8 @@ static_assert(
 static_assert(network<image<3, 32, 32>, minigooglenet<10>>::output == shape{10});
 static_assert(network<image<3, 16, 16>, inception_module<4, 4>, downsample_module<4>>::output == shape{12, 7, 7});
 static_assert(network<token_numbers<9>, embedding<20, 4>>::output == shape{4, 1, 9});
-static_assert(network<sequence<2, 32>, conv1d<4, 3, causal>, max_pool1d<2>, avg_pool1d<2>, global_avg_pool1d>::output ==
-              shape{4});
+static_assert(network<sequence<2, 32>, lstm<4>, gru<4>, conv1d<4, 3, causal>, max_pool1d<2>, avg_pool1d<2>,
+                      global_avg_pool1d>::output == shape{4});
 static_assert(network<features<4>, dense<2>>::training_bytes(1) < 1_MiB);
 
 // Or, in a user's namespace, a declaration hides the function.

@@ -232,6 +232,11 @@ inline double additions(graph_view const& g, int batch) {
         all += 4.0 * g.shape_of(n.output).channels / n.groups + 7 * tokens + pixels;
         break;
       }
+      case op::lstm:
+      case op::gru:  // gates at each place, whose errors the places after it pass on, and sums over all places
+        all += (d[0] + d[1] + g.shape_of(n.output).channels) * static_cast<double>(g.input_shape(n).area()) +
+               batch * static_cast<double>(g.input_shape(n).area());
+        break;
       case op::embedding: all += pixels; break;  // at most, if all tokens are the same
       case op::class_token:
       case op::position_embedding: all += batch; break;
@@ -460,6 +465,14 @@ void check_sequences() {
            avg_pool1d<2, 1, pad<1>>>();
   agree_on<sequence<C, 18>, conv1d<C, 3, groups<C>>, conv1d<C, 1, bias<false>>, relu, global_avg_pool1d>();
   agree_on<sequence<2, 40>, models::time_series_module<C, 8>, add<identity, conv1d<C, 3, causal>>, conv1d<4, 1>>();
+}
+template <int C>
+void check_recurrent() {
+  agree_on<sequence<3, 6>, lstm<C>, conv1d<4, 1>>();
+  agree_on<sequence<C, 5>, gru<C + 1>, dsl::tanh, gru<6, last_step>>();
+  agree_on<sequence<4, 7>, conv1d<C, 3>, concat<lstm<C>, gru<3>, identity>, lstm<5, last_step>>();  // three gradients
+  agree_on<token_numbers<6>, embedding<4, C>, frozen<lstm<C>>, lstm<3>, conv1d<4, 1>>();
+  agree_on<sequence<C, 1>, lstm<4>, frozen<gru<C>>, conv1d<2, 1>>();
 }
 /// C is a multiple of 4.
 template <int C>

@@ -159,6 +159,15 @@ class graph_values {
     parameter(role::kernel, {vocabulary, features, 1, 1});
     return append({.kind = op::embedding, .groups = vocabulary}, {in}, {features, s.height, s.width});
   }
+  int recur(int in, int units, op kind, bool last) {
+    shape const s = shape_of(in);
+    int const rows = recurrent_gates(kind) * units;
+    parameter(role::kernel, {rows, s.channels, 1, 1});
+    parameter(role::recurrent_kernel, {rows, units, 1, 1});
+    parameter(role::bias, {rows, 1, 1, 1});
+    parameter(role::recurrent_bias, {rows, 1, 1, 1});
+    return append({.kind = kind}, {in}, {units, 1, last ? 1 : s.width});
+  }
   int tokens(int in, int first, int count) {
     return append({.kind = op::token_slice, .first_channel = first}, {in}, {shape_of(in).channels, 1, count});
   }
@@ -382,6 +391,11 @@ class random_graph : public graph_values {
     if (!everywhere_ && d_.percent(20)) {
       t = class_token(t);
       if (d_.percent(50)) t = position(t);
+      if (d_.percent(40)) {
+        op const kind = d_.of({op::lstm, op::gru});
+        int const units = d_.between(1, 5);
+        t = recur(t, units, kind, d_.percent(30));
+      }
       int const all = static_cast<int>(shape_of(t).area()), first = d_.below(all);
       if (d_.percent(70)) t = tokens(t, first, d_.between(1, all - first));
     }

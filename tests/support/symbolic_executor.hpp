@@ -282,6 +282,19 @@ class executor {
         y = by_sample(what, {&x.values}, token, batch, tensor_shape(out).size());
         break;
       }
+      case op::lstm:
+      case op::gru: {
+        number weights = 0;
+        for (int k = 0; k < 4; ++k) weights = mix(weights, digest(parameter_values()));
+        if (peek(content::states)) {
+          operand const& o = next(content::states);
+          long long const size = p_.buffers[o.buffer].shape.size();
+          store(o, by_sample(mix(what, 1), {&x.values}, weights, batch, size), size, batch);
+        }
+        operand const& out = p_.operands[step_->first_operand + step_->operands - 1];
+        y = by_sample(what, {&x.values}, weights, batch, tensor_shape(out).size());
+        break;
+      }
       case op::multiply: {
         demand(in.size() == 2);
         operand const& out = p_.operands[step_->first_operand + step_->operands - 1];
@@ -415,6 +428,22 @@ class executor {
       numbers const dy = tensor(content::gradient).values;
       if (d_kernel)
         store(*d_kernel, by_batch(what, {&value, &dy}, parameter_count(*d_kernel)), parameter_count(*d_kernel), 1);
+      return;
+    }
+    if (s.kind == op::lstm || s.kind == op::gru) {
+      operand const& o = next(content::states);
+      numbers const saved = load(o, p_.buffers[o.buffer].shape.size(), batch);
+      number const kernel = digest(parameter_values());  // separate statements, since their order matters
+      number const weights = mix(kernel, digest(parameter_values()));
+      operand const* to[4];
+      for (auto& d : to) d = take(content::parameter_gradient);
+      numbers const dy = tensor(content::gradient).values;
+      for (int k = 0; k < 4; ++k)
+        if (long long const size = to[k] ? parameter_count(*to[k]) : 0; size > 0)
+          store(*to[k], by_batch(mix(what, static_cast<number>(k)), {&value, &saved, &dy}, size), size, 1);
+      if (operand const* const in = peek(content::gradient))
+        store_tensor(content::gradient,
+                     by_sample(what, {&value, &saved, &dy}, weights, batch, tensor_shape(*in).size()));
       return;
     }
     if (s.kind == op::max_pool2d) {

@@ -109,6 +109,13 @@ class interpreter {
       case op::class_token:
       case op::position_embedding:
       case op::channel_scale: y = by_sample(what, {in}, digest(parameter(k)), batch_, size); break;
+      case op::lstm:
+      case op::gru: {
+        number weights = 0;
+        for (int i = 0; i < 4; ++i) weights = mix(weights, digest(parameter(k + i)));
+        y = by_sample(what, {in}, weights, batch_, size);
+        break;
+      }
       case op::multiply: y = by_sample(what, {in, &value(g_.input(x, 1))}, 0, batch_, size); break;
       case op::concat:
         for (int s = 0; s < batch_; ++s)
@@ -232,6 +239,18 @@ class interpreter {
         return contribute(in, by_sample(what, {&v, &dy}, digest(parameter(k)), batch_, size));
       case op::embedding:  // of a network's input, which has no gradient
         return add(gradient(k), by_batch(what, {&v, &dy}, g_.parameters[k].count()));
+      case op::lstm:
+      case op::gru: {
+        number weights = 0;
+        for (int i = 0; i < 4; ++i) weights = mix(weights, digest(parameter(k + i)));
+        numbers const saved = by_sample(mix(attributes(g_, n), 1), {&v}, weights, batch_,
+                                        5 * g_.output_shape(x).channels * g_.shape_of(in).area());
+        for (int i = 0; i < 4; ++i)
+          add(gradient(k + i),
+              by_batch(mix(what, static_cast<number>(i)), {&v, &saved, &dy}, g_.parameters[k + i].count()));
+        return contribute(
+            in, by_sample(what, {&v, &saved, &dy}, mix(digest(parameter(k)), digest(parameter(k + 1))), batch_, size));
+      }
       case op::channel_scale:
         add(gradient(k), by_batch(what, {&v, &dy}, g_.parameters[k].count()));
         return contribute(in, by_sample(what, {&dy}, digest(parameter(k)), batch_, size));

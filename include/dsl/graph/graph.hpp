@@ -104,8 +104,8 @@ constexpr int number_of(graph_view const& g, int n) {
 }
 
 /// Returns the multiply-adds of one node's forward pass for one sample; by convention only convolutions, dense layers
-/// and the two matrix products of attention count. Shifted windows of attention count as if their pixels all saw each
-/// other.
+/// the two matrix products of attention and those of recurrent layers count. Shifted windows of attention count as if
+/// their pixels all saw each other.
 constexpr long long forward_macs(graph_view const& g, node const& n) {
   if (n.kind == op::attention || n.kind == op::causal_attention) {
     long long const tokens = g.output_shape(n).area();
@@ -113,6 +113,10 @@ constexpr long long forward_macs(graph_view const& g, node const& n) {
     return 2 * pairs * g.output_shape(n).channels;
   }
   if (n.kind == op::window_attention) return 2LL * n.window.height * n.window.width * g.output_shape(n).size();
+  if (n.kind == op::lstm || n.kind == op::gru) {
+    int const k = n.first_parameter;
+    return (g.parameters[k].count() + g.parameters[k + 1].count()) * g.input_shape(n).area();
+  }
   if (n.kind != op::conv2d && n.kind != op::dense && n.kind != op::conv2d_transpose) return 0;
   shape const& kernels_are_for = n.kind == op::conv2d_transpose ? g.input_shape(n) : g.output_shape(n);
   return g.parameters[n.first_parameter].count() * kernels_are_for.area();

@@ -77,6 +77,9 @@ constexpr int offsets_in(window const& w) {
   return all > 0x7fffffffLL ? 0x7fffffff : static_cast<int>(all);
 }
 
+/// Returns how many gates a recurrent layer has: an lstm's i, f, g, o, or a gru's r, z, n.
+constexpr int recurrent_gates(op kind) { return kind == op::gru ? 3 : 4; }
+
 /// The rows of a window inside the image, or the columns: [first, last) of the window, whose row 0 is the image's
 /// row `begin`.
 struct window_part {

@@ -86,6 +86,11 @@ TYPENET_INLINE weight_layout::order weight_layout::order_behind(node const& n) c
                            ": after a flatten, its channels are in a different order in Keras, which flattens in the "
                            "order height, width, channels; these weights cannot be converted");
       return {};
+    case op::lstm:
+    case op::gru:
+      throw option_error(std::string(detail::word_of(n)) +
+                         ": its biases and the order of its gates differ from Keras's; these weights cannot be "
+                         "converted; use PyTorch's names");
     case op::multiply: return broadcast_order(n);
     case op::custom:
       if (!order_of(graph_.input(n)).empty() && !(graph_.input_shape(n) == graph_.output_shape(n)))

@@ -44,6 +44,8 @@ struct loaded_weights {
 namespace dsl::detail::TYPENET_MODE {
 
 [[gnu::cold]] char const* role_name(role r, weight_convention c);
+/// Returns the name of a parameter of PyTorch's nn.LSTM or nn.GRU.
+[[gnu::cold]] char const* torch_recurrent_name(role r);
 
 /// Whether a convolution has one group per channel.
 [[gnu::cold]] constexpr bool is_depthwise(graph_view const& g, node const& n) {

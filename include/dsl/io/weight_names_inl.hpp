@@ -22,9 +22,20 @@ TYPENET_INLINE char const* role_name(role r, weight_convention c) {
     case role::gamma: return torch ? "weight" : "gamma";
     case role::beta: return torch ? "bias" : "beta";
     case role::moving_mean: return torch ? "running_mean" : "moving_mean";
-    case role::moving_variance: break;
+    case role::moving_variance: return torch ? "running_var" : "moving_variance";
+    case role::recurrent_kernel: return "recurrent_kernel";
+    case role::recurrent_bias: break;
   }
-  return torch ? "running_var" : "moving_variance";
+  return "recurrent_bias";
+}
+
+TYPENET_INLINE char const* torch_recurrent_name(role r) {
+  switch (r) {
+    case role::kernel: return "weight_ih_l0";
+    case role::recurrent_kernel: return "weight_hh_l0";
+    case role::bias: return "bias_ih_l0";
+    default: return "bias_hh_l0";
+  }
 }
 
 TYPENET_INLINE std::string keras_class(graph_view const& g, node const& n) {
@@ -40,6 +51,8 @@ TYPENET_INLINE std::string keras_class(graph_view const& g, node const& n) {
     case op::group_norm: return "group_normalization";
     case op::channel_scale: return "layer_scale";
     case op::embedding: return "embedding";
+    case op::lstm: return "lstm";
+    case op::gru: return "gru";
     case op::class_token: return "class_token";
     case op::position_embedding: return "position_embedding";
     case op::window_attention: return "window_attention";
@@ -115,9 +128,11 @@ TYPENET_INLINE std::vector<std::string> weight_names(graph_view const& g, weight
     if (is_parameter && layer.ends_with('.')) layer.pop_back();
     for (int k = x.first_parameter; k < x.first_parameter + x.parameters; ++k) {
       bool const is_table = naming.convention == weight_convention::keras && x.kind == op::embedding;
+      bool const recurs = naming.convention == weight_convention::torch && (x.kind == op::lstm || x.kind == op::gru);
       names.push_back(naming.prefix + layer +
                       (is_parameter ? ""
                        : is_table   ? "embeddings"
+                       : recurs     ? detail::torch_recurrent_name(g.parameters[k].role)
                                     : detail::role_name(g.parameters[k].role, naming.convention)));
       if (!taken.insert(names.back()).second)
         throw option_error("weights: each must have a unique name; found two called \"" + names.back() +

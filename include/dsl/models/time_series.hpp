@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/combinators/named.hpp>
 #include <dsl/combinators/sequential.hpp>
 #include <dsl/layers/activation.hpp>
 #include <dsl/layers/batch_norm.hpp>
@@ -8,6 +9,7 @@
 #include <dsl/layers/dense.hpp>
 #include <dsl/layers/flatten.hpp>
 #include <dsl/layers/pool1d.hpp>
+#include <dsl/layers/recurrent.hpp>
 #include <dsl/layers/softmax.hpp>
 
 namespace dsl::models {
@@ -24,5 +26,11 @@ struct time_series_fcn
     : sequential<time_series_module<Filters, 8>, time_series_module<2 * Filters, 5>, time_series_module<Filters, 3>,
                  global_avg_pool1d, flatten, dense<Classes>, softmax> {};
 // time_series_fcn<4> on 1x1x128 -> 4
+
+/// An LSTM that reads a time series from its first place to its last, followed by a dense layer of Outputs numbers, for
+/// example forecasts: network<sequence<1, 40>, models::time_series_lstm<1, 32>>. A softmax after it gives classes.
+template <int Outputs, int Units = 64>
+struct time_series_lstm : sequential<named<"lstm", lstm<Units, last_step>>, named<"fc", dense<Outputs>>> {};
+// time_series_lstm<1, 32> on 1x1x40 -> 1, with 4 * 32 * (1 + 32 + 2) + 33 parameters
 
 }  // namespace dsl::models

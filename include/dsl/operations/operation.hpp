@@ -39,6 +39,8 @@ enum class op : unsigned char {
   embedding,
   window_attention,
   merge_pixels,
+  lstm,
+  gru,
 };
 
 /// The elementwise functions of op::activation. alpha is the slope of leaky_relu and the scale of elu.
@@ -58,8 +60,20 @@ enum class function : unsigned char {
   softplus
 };
 
-/// The role of a parameter in its layer. The last two are batch_norm's running statistics, which no optimizer changes.
-enum class role : unsigned char { kernel, bias, gamma, beta, moving_mean, moving_variance };
+/// The role of a parameter in its layer. No optimizer changes moving_mean and moving_variance, batch_norm's running
+/// statistics. The recurrent ones multiply, and are added to, a recurrent layer's own output.
+enum class role : unsigned char {
+  kernel,
+  bias,
+  gamma,
+  beta,
+  moving_mean,
+  moving_variance,
+  recurrent_kernel,
+  recurrent_bias
+};
+/// The number of roles.
+inline constexpr int role_count = 8;
 
 }  // namespace dsl
 
@@ -86,7 +100,7 @@ enum class gradient_steps : unsigned char {
 };
 
 /// The values that a forward step in training saves for the backward step, in addition to its input and output.
-enum class kept : unsigned char { nothing, statistics, argmax };
+enum class kept : unsigned char { nothing, statistics, argmax, states };
 
 /// When an operation's output is the same memory as its input under another name, so that no step computes it.
 enum class renames : unsigned char { never, in_inference, without_blocks };
@@ -112,6 +126,7 @@ enum class makes : unsigned char {
   some_tokens,   // a range of its input's pixels, in one row
   looked_up,     // any number of channels for each number of its input, which is a network's input
   merged,        // all channels of a square of its input's pixels, as one pixel
+  unrolled,      // any number of channels for each place of a sequence, or for its last place
 };
 
 /// A set, as bits, of the fields of a node that an operation uses in addition to operands and parameters.

@@ -25,6 +25,7 @@
 #include <dsl/operations/multiply/facts.hpp>
 #include <dsl/operations/pool2d/facts.hpp>
 #include <dsl/operations/position_embedding/facts.hpp>
+#include <dsl/operations/recurrent/facts.hpp>
 #include <dsl/operations/softmax/facts.hpp>
 #include <dsl/operations/stochastic_depth/facts.hpp>
 #include <dsl/operations/token_slice/facts.hpp>
@@ -70,7 +71,9 @@ inline constexpr row table[] = {
     embedding,            // 30
     window_attention,     // 31
     merge_pixels,         // 32
+    lstm,                 // 33
+    gru,                  // 34
 };
-static_assert(sizeof table / sizeof(row) == static_cast<int>(op::merge_pixels) + 1);  // a row for each enumerator
+static_assert(sizeof table / sizeof(row) == static_cast<int>(op::gru) + 1);  // a row for each enumerator
 
 }  // namespace dsl::operations

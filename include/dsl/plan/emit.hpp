@@ -218,6 +218,7 @@ class emitter {
       case operations::kept::nothing: break;
       case operations::kept::statistics: keep_statistics(n); break;
       case operations::kept::argmax: keep_argmax(n); break;
+      case operations::kept::states: keep_states(n); break;
     }
     put(content::activation, access::write, result_of(n));
     end();
@@ -238,6 +239,14 @@ class emitter {
     kept(n) = add_buffer(p_, region::activations, g_.output_shape(x), block_of(g_, x.output, p_.options.target),
                          samples(), index_bytes, x.device);
     p_.operands.push({content::argmax, access::write, n, kept(n)});
+  }
+
+  [[gnu::cold]] constexpr void keep_states(int n) {
+    node const& x = g_.nodes[n];
+    int const numbers = operations::saved_numbers * g_.output_shape(x).channels;
+    kept(n) = add_buffer(p_, region::activations, {numbers, 1, g_.input_shape(x).width}, 1, samples(),
+                         p_.options.target.state_bytes, x.device);
+    p_.operands.push({content::states, access::write, n, kept(n)});
   }
 
   [[gnu::cold]] constexpr void copy(action what, int n, int edge) {
@@ -317,7 +326,8 @@ class emitter {
       operand o = p_.operands[i];
       bool const shifts_mean =
           first.kind == op::batch_norm && o.what == content::parameter && g_.parameters[o.index].role == role::bias;
-      if (o.how == access::accumulate || o.what == content::argmax || shifts_mean) continue;
+      if (o.how == access::accumulate || o.what == content::argmax || o.what == content::states || shifts_mean)
+        continue;
       if (o.what == content::activation) o.buffer = p_.in_backward_pass(o.buffer);
       if (o.what == content::statistics) o.how = access::read;
       p_.operands.push(o);
@@ -415,6 +425,7 @@ class emitter {
     if (contains(row.reads[edge], operations::values::output)) put(content::activation, access::read, x.output);
     if (row.kept == operations::kept::statistics) p_.operands.push({content::statistics, access::read, n, kept(n)});
     if (row.kept == operations::kept::argmax) p_.operands.push({content::argmax, access::read, n, kept(n)});
+    if (row.kept == operations::kept::states) p_.operands.push({content::states, access::read, n, kept(n)});
     for (int i = 0; i < x.parameters; ++i) {
       bool const masks_relu = g_.parameters[x.first_parameter + i].role == role::beta && a_.activation_of[n] >= 0;
       if ((row.parameters_read >> i & 1) != 0 || masks_relu) put_parameter(x.first_parameter + i, access::read);
@@ -426,7 +437,7 @@ class emitter {
     end();
   }
 
-  /// Returns the buffer that a forward step saves for the backward step: statistics or argmax.
+  /// Returns the buffer that a forward step saves for the backward step: statistics, argmax or states.
   [[gnu::cold]] constexpr int& kept(int n) { return kept_[micro_ * g_.size.nodes + n]; }
 
   /// Collects the parameters whose gradients are summed over all towers, in memory order.

@@ -159,6 +159,7 @@ enum class content : unsigned char {
                        // own, are one after another in one buffer, and `channel` is targets_before()
   metrics,             // output: two doubles, sum of the samples' losses and number of correct predictions
   squares,             // device: a double, the sum of its squared gradients
+  states,              // node: the gates of a recurrent layer at all places
 };
 
 /// How a step uses an operand. `accumulate` means that the step adds to the operand.

@@ -182,7 +182,7 @@ struct pool_window_fits_16_bits {
   static_assert(WindowSize <= 65536, "max_pool2d: the window has more than 65,536 values; pool in two steps");
 };
 
-/// Reported for conv1d and the pools over sequences.
+/// Reported for conv1d, the pools over sequences, lstm and gru.
 template <class At, class Layer, shape Input>
 struct sequences_have_one_row {
   static_assert(Input.height == 1,
@@ -323,7 +323,7 @@ struct dense_takes_a_flat_input {
 
 template <class At, class Layer, int Units>
 struct units_are_positive {
-  static_assert(Units > 0, "dense: there must be at least one unit");
+  static_assert(Units > 0, "units: there must be at least one");
 };
 
 template <class At, class Layer, int Others>

@@ -196,6 +196,12 @@ class graph_check {
         if (fewer != out) return breaks(rule::shapes_follow_from_operands, fewer, out);
         break;
       }
+      case makes::unrolled: {
+        if (in.height != 1) return breaks(rule::sequences_have_one_row, in, out);
+        shape const whole{out.channels, 1, in.width}, last{out.channels, 1, 1};
+        if (whole != out && last != out) return breaks(rule::shapes_follow_from_operands, whole, out);
+        break;
+      }
       case makes::any_shape: break;  // the author of a custom operation chooses its output
     }
     if (row.parameters > 0 && !parameters_fit(n, row, in, out)) return false;
@@ -284,6 +290,12 @@ class graph_check {
       int const tokens = n.kind == op::class_token ? 1 : narrowed(out.area());
       return kernel_fits(n, 0, {1, tokens, out.channels, 1});
     }
+    if (row.output == operations::makes::unrolled) {
+      int const rows = narrowed(1LL * recurrent_gates(n.kind) * out.channels);
+      return kernel_fits(n, 0, {rows, in.channels, 1, 1}) &&
+             kernel_fits(n, 1, {rows, out.channels, 1, 1}, role::recurrent_kernel) &&
+             row_fits(n, 2, role::bias, rows) && row_fits(n, 3, role::recurrent_bias, rows);
+    }
     int const kernel[] = {stretches ? in.channels : out.channels, (stretches ? out : in).channels / groups,
                           n.window.height, n.window.width};
     for (int i = 0; i < n.parameters; ++i)
@@ -325,9 +337,9 @@ class graph_check {
     return breaks(rule::windows_lead_to_their_output, in, out);
   }
 
-  constexpr bool kernel_fits(dsl::node const& n, int which, int const (&dims)[4]) {
+  constexpr bool kernel_fits(dsl::node const& n, int which, int const (&dims)[4], role wanted = role::kernel) {
     parameter const& p = g_.parameters[n.first_parameter + which];
-    if (p.role != role::kernel) return role_breaks(role::kernel, p.role);
+    if (p.role != wanted) return role_breaks(wanted, p.role);
     for (int i = 0; i < 4; ++i)
       if (p.dims[i] != dims[i]) return dims_break(p, i, dims[i]);
     return (p.fan_in > 0 && p.fan_out > 0) || breaks(rule::kernels_have_fans, p.fan_in, p.fan_out);

@@ -91,6 +91,19 @@ template <int L>
   y = (1.0F - none) / (e + (2.0F - none));
 }
 
+/// Computes y = tanh(x) = (exp 2x - 1) / (exp 2x + 1) of |x|. The quotient cannot overflow because 2x is limited.
+template <int L>
+[[gnu::always_inline]] inline void hyperbolic_tangent(typename vector<L>::type& y, typename vector<L>::type const& x) {
+  using floats = typename vector<L>::type;
+  floats const none{}, two = 2.0F - none, most = 20.0F - none;
+  floats const magnitude = x < none ? -x : x;
+  floats const twice = magnitude > most ? two * most : magnitude + magnitude;
+  floats e;
+  exp_minus_1<L>(e, twice);
+  y = e / (e + two);
+  y = x < none ? -y : y;
+}
+
 /// Computes `share`, the part of a normal distribution that is below x, and `bell` = exp(-x^2 / 2). With z = |x| /
 /// sqrt(2) and t = 1 / (1 + z / 2), the share below -|x| is exp(-z^2) t p(t). The polynomial p was fitted to erfc(z)
 /// exp(z^2) / (2 t) for z up to 9.5, with a relative error of 3e-9. For larger z, where the share is below 1e-40, the
@@ -185,7 +198,7 @@ struct activation {
 
  private:
   [[gnu::always_inline]] static inline void value(dsl::function f, floats const& alpha, floats const& x, floats& y) {
-    floats const none{}, two = 2.0F - none;
+    floats const none{};
     floats e;
     if (f == dsl::function::leaky_relu) {
       multiply<L>(e, x, alpha);
@@ -197,12 +210,7 @@ struct activation {
     } else if (f == dsl::function::sigmoid) {
       logistic<L>(y, x);
     } else if (f == dsl::function::tanh) {
-      // tanh x = (exp 2x - 1) / (exp 2x + 1) of |x|; the quotient cannot overflow because 2x is limited.
-      floats const magnitude = x < none ? -x : x, most = 20.0F - none;
-      floats const twice = magnitude > most ? two * most : magnitude + magnitude;
-      exp_minus_1<L>(e, twice);
-      y = e / (e + two);
-      y = x < none ? -y : y;
+      hyperbolic_tangent<L>(y, x);
     } else if (f == dsl::function::silu) {
       logistic<L>(e, x);
       multiply<L>(y, x, e);

@@ -94,6 +94,7 @@ class binding {
       b.statistics = at;
       if (plan_.buffers[o.buffer].shape.channels == 4 * channels) b.scale_and_shift = at + 2 * channels;
     }
+    if (o.what == content::states) b.states = at;
     if (o.what == content::labels) bind_targets(s, o, b);
     if (o.what == content::metrics) b.metrics = data<double>(o.buffer);
     if (o.what != content::argmax) return;

@@ -37,6 +37,7 @@ struct bound_step {
   bool accumulate = false;
   bool ends_block = false;  // the writer of a buffer's last channels also zeroes the rest of their block
   T* statistics = nullptr;
+  T* states = nullptr;             // what a recurrent layer saves
   T* scale_and_shift = nullptr;    // a batch_norm's scale and shift, saved for the step that computes its output again
   std::int32_t* labels = nullptr;  // the step that loads the batch: all targets, which may be values
   float* values = nullptr;         // or values: (samples, outputs), NCHW
@@ -47,8 +48,8 @@ struct bound_step {
   T* parameter(role r) const { return parameters[static_cast<int>(r)]; }
   T* gradient(role r) const { return gradients[static_cast<int>(r)]; }
 
-  T* parameters[6] = {};  // by role
-  T* gradients[6] = {};
+  T* parameters[role_count] = {};  // by role
+  T* gradients[role_count] = {};
 };
 
 }  // namespace dsl::host::TYPENET_MODE

@@ -10,6 +10,7 @@
 #include <dsl/executors/native/attention.hpp>
 #include <dsl/executors/native/convolutions.hpp>
 #include <dsl/executors/native/dense.hpp>
+#include <dsl/executors/native/recurrent.hpp>
 #include <dsl/executors/reference/loops.hpp>
 #include <dsl/network.hpp>
 #include <dsl/plan/stored.hpp>
@@ -66,6 +67,7 @@ class embedded_engine {
     if (b.step->what == action::forward && b.node->kind == op::conv2d) return convolutions_.build(b, false);
     if (b.step->what == action::forward && b.node->kind == op::dense) return [d = dense(at_, b)] { d(); };
     if (host::task attends = attention_task(at_, b)) return attends;
+    if (host::task recurs = recurrent_task(at_, b)) return recurs;
     auto const no_update = [](auto const&) {};  // inference has no update steps
     return host::memory_task(at_, b, no_update, [&b] { return normalization(b); });
   }

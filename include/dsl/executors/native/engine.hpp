@@ -11,6 +11,7 @@
 #include <dsl/executors/native/convolutions.hpp>
 #include <dsl/executors/native/dense.hpp>
 #include <dsl/executors/native/processors.hpp>
+#include <dsl/executors/native/recurrent.hpp>
 #include <dsl/executors/reference/steps.hpp>
 
 #include <cstdint>
@@ -136,6 +137,7 @@ class engine final : public plain::steps<float> {
       return on.convolutions.build(b, p.plan.options.mode == mode::training && !b.node->frozen);
     if (b.node && multiplies && b.node->kind == op::dense) return [d = dense(on.at, b)] { d(); };
     if (host::task attends = attention_task(on.at, b)) return attends;
+    if (host::task recurs = recurrent_task(on.at, b)) return recurs;
     return host::memory_task(
         on.at, b, [this, &p, &b](auto f) { for_each_update(p, *b.step, f); },
         [&] {

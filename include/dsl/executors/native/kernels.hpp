@@ -8,6 +8,7 @@
 #include <dsl/executors/native/attention_rows.hpp>
 #include <dsl/executors/native/depthwise_kernel.hpp>
 #include <dsl/executors/native/matrix_kernel.hpp>
+#include <dsl/executors/native/recurrent_cells.hpp>
 #include <dsl/executors/native/tiles.hpp>
 #include <dsl/executors/native/toom_cook.hpp>
 
@@ -34,6 +35,10 @@ struct kernels {
   void (*weighted)(weighted_call const&);
   void (*finish_rows)(finish_rows_call const&);
   void (*score_gradient)(score_gradient_call const&);
+  void (*lstm_cell)(cell_call const&);
+  void (*gru_cell)(cell_call const&);
+  void (*lstm_gradient)(cell_gradient_call const&);
+  void (*gru_gradient)(cell_gradient_call const&);
   void (*tiles_in)(tiles_in_call const&);        // of an input; this and all below are for F(4x4, 3x3)
   void (*gradients_in)(tiles_in_call const&);    // of an output's gradient
   void (*tiles_out)(tiles_out_call const&);      // to an output
@@ -127,6 +132,10 @@ constexpr kernels make_kernels() {
   k.read_head = &Width::template run<read_head<L>>;
   k.write_head = &Width::template run<write_head<L>>;
   k.turn_head = &Width::template run<turn_head<L>>;
+  k.lstm_cell = &Width::template run<lstm_cell<L>>;
+  k.gru_cell = &Width::template run<gru_cell<L>>;
+  k.lstm_gradient = &Width::template run<lstm_gradient<L>>;
+  k.gru_gradient = &Width::template run<gru_gradient<L>>;
   k.softmax = &Width::template run<softmax_rows<L>>;
   k.weighted = &Width::template run<weighted_rows<L>>;
   k.finish_rows = &Width::template run<finish_rows<L>>;

@@ -23,6 +23,7 @@
 #include <dsl/operations/multiply/loops.hpp>
 #include <dsl/operations/pool2d/loops.hpp>
 #include <dsl/operations/position_embedding/loops.hpp>
+#include <dsl/operations/recurrent/loops.hpp>
 #include <dsl/operations/softmax/loops.hpp>
 #include <dsl/operations/stochastic_depth/loops.hpp>
 #include <dsl/operations/token_slice/loops.hpp>
@@ -64,6 +65,8 @@ constexpr loops<T> loops_of(op kind) {
     case op::embedding: return embedding_loops<T>;
     case op::class_token: return class_token_loops<T>;
     case op::position_embedding: return position_embedding_loops<T>;
+    case op::lstm:
+    case op::gru: return recurrent_loops<T>;
     case op::token_slice: return token_slice_loops<T>;
     case op::window_attention: return window_attention_loops<T>;
     case op::merge_pixels: return merge_pixels_loops<T>;

@@ -68,7 +68,9 @@ TYPENET_INLINE void onnx_writer::write_node() {
     case op::token_slice: return write_token_slice();
     case op::embedding: return write_embedding();
     case op::window_attention:
-    case op::merge_pixels: return refuse();
+    case op::merge_pixels:
+    case op::lstm:
+    case op::gru: return refuse();
     case op::custom: return write_custom();
   }
 }

@@ -7,8 +7,8 @@ namespace dsl::detail::checking {
 
 /// Checks which steps there are and which operands each has, from the graph alone:
 ///   load             -> input, labels, or one of them; a further input
-///   forward          inputs, parameters, a cancelled bias before batch_norm -> statistics or argmax, output
-///   forward again    the same without running statistics and argmax; it reads a batch_norm's statistics
+///   forward          inputs, parameters, a cancelled bias before batch_norm -> statistics, argmax or states, output
+///   forward again    the same without running statistics, argmax and states; it reads a batch_norm's statistics
 ///   copy_forward     input -> its slice of the output
 ///   loss             an output, labels -> its metrics, gradient
 ///   backward         input and output as the derivative needs them, statistics, gamma, beta, their gradients,
@@ -30,7 +30,7 @@ class step_checker {
     bool again = false;
     int batch_norm = -1;  // fused into it
     int activation = -1;  // the relu fused into it
-    int kept = -1;        // buffer: statistics or argmax
+    int kept = -1;        // buffer: statistics, argmax or states
   };
   struct copies {
     bool forward = false;
@@ -285,6 +285,14 @@ class step_checker {
       if (!memory_.write_other(content::argmax, n, c)) return false;
       now_->nodes[n].kept = memory_.current().buffer;
     }
+    if (what == operations::kept::states) {  // five numbers for each unit and place
+      contents const c{.shape = {5 * g_.output_shape(x).channels, 1, g_.input_shape(x).width},
+                       .element_bytes = to.state_bytes,
+                       .samples = samples_in(p_, micro_),
+                       .device = x.device};
+      if (!memory_.write_other(content::states, n, c)) return false;
+      now_->nodes[n].kept = memory_.current().buffer;
+    }
     return true;
   }
 
@@ -472,6 +480,7 @@ class step_checker {
     if (row.kept == operations::kept::statistics && !memory_.read_other(content::statistics, s.node, d.kept))
       return false;
     if (row.kept == operations::kept::argmax && !memory_.read_other(content::argmax, s.node, d.kept)) return false;
+    if (row.kept == operations::kept::states && !memory_.read_other(content::states, s.node, d.kept)) return false;
     int const out = d.activation < 0 ? x.output : g_.nodes[d.activation].output;
     for (int i = 0; i < x.parameters; ++i) {
       int const k = x.first_parameter + i;

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/operations/operation.hpp>
+
+namespace dsl::operations {
+
+/// A recurrent layer over a sequence: its gates are computed from the input at one place and from its output at the
+/// place before. The kernels are (gates * units, channels) and (gates * units, units), with a bias for each row of
+/// both, as in PyTorch. The output is that of all places, or only of the last one. Training saves `saved_numbers` for
+/// each unit and place, so that the backward step computes no gate again.
+inline constexpr row lstm{.name = "lstm",
+                          .parameters = 4,
+                          .roles = {role::kernel, role::recurrent_kernel, role::bias, role::recurrent_bias},
+                          .output = makes::unrolled,
+                          .reads = {values::first_input},
+                          .parameters_read = 0b0011,
+                          .kept = kept::states,
+                          .slices = slices::always};
+
+/// The gated recurrent unit, with the same form.
+inline constexpr row gru{.name = "gru",
+                         .parameters = 4,
+                         .roles = {role::kernel, role::recurrent_kernel, role::bias, role::recurrent_bias},
+                         .output = makes::unrolled,
+                         .reads = {values::first_input},
+                         .parameters_read = 0b0011,
+                         .kept = kept::states,
+                         .slices = slices::always};
+
+/// The saved numbers of a unit at one place: an lstm's gates i, f, g and o and its cell; a gru's gates n, r and z, the
+/// recurrent part of n before r multiplies it, and the output.
+inline constexpr int saved_numbers = 5;
+
+}  // namespace dsl::operations
