@@ -147,7 +147,7 @@ class interpreter {
   void loss_of(outcome& result) {
     numbers const l = labels(part_);
     node const& last = g_.nodes[g_.size.nodes - 1];
-    number const what = mix(static_cast<number>(o_.loss), static_cast<number>(last.kind));
+    number const what = mix(static_cast<number>(o_.loss.all), static_cast<number>(last.kind));
     numbers const& y = value(g_.result());
     add(result.metrics, by_batch(what, {&y, &l}, 2));
     if (training_)
