@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Reads the declarations of typenet's headers, with their comments, for docs/build_reference.
 
-It knows as much of C++ as these headers need, and ends with an error where it does not understand one: a declaration is
-never left out silently.
+It reads only as much of C++ as these headers need, and ends with an error for a declaration that it does not
+understand: no declaration is omitted silently.
 """
 import re
 from dataclasses import dataclass, field
@@ -29,16 +29,16 @@ class token:
 class declaration:
     kind: str  # class, declared (a class without its definition), enum, function, variable, alias, concept, using
     name: str
-    scope: str  # of what is around it, without the modes: dsl::text
+    scope: str  # the enclosing namespaces and classes, without the modes: dsl::text
     line: int
     last_line: int
     text: str  # without attributes and body, on one line
     comment: list = field(default_factory=list)  # lines above it, with their slashes
-    remark: str = ""  # the comment after it in its line
-    follows: bool = False  # directly below another declaration, whose comment then is about both
-    members: list = field(default_factory=list)  # the public ones of a class
+    remark: str = ""  # the comment after it in the same line
+    follows: bool = False  # whether it is directly below another declaration, whose comment is then about both
+    members: list = field(default_factory=list)  # the public members of a class
     source: str = ""
-    example: list = field(default_factory=list)  # lines of comment directly below it
+    example: list = field(default_factory=list)  # the lines of a comment directly below it
 
 
 class reader:
@@ -79,7 +79,7 @@ class reader:
                 i += 1
             elif t in ACCESS and self.is_at(i + 1, ":"):
                 access, i = t, i + 2
-            elif t == "extern" and self.code[i + 1].text.startswith('"'):  # what other libraries declare
+            elif t == "extern" and self.code[i + 1].text.startswith('"'):  # declarations of other libraries
                 i = self.partner[i + 2] + 1 if self.is_at(i + 2, "{") else i + 2
             elif t == "namespace" or self.is_at(i, "inline", "namespace"):
                 first = i + 1 + (t == "inline")
@@ -158,7 +158,7 @@ class reader:
             i += 2
 
     def after_prefix(self, i):
-        """Returns where a declaration begins behind template heads, requires clauses and attributes; None for explicit
+        """Returns where a declaration begins after template heads, requires clauses and attributes; None for explicit
         instantiations."""
         while True:
             if self.code[i].text == "template":
@@ -265,7 +265,7 @@ class reader:
             made.example.append(re.sub(r"^\s*// ", "", self.lines[below]))
             below += 1
         if below < len(self.lines) and self.lines[below].strip():
-            made.example = []  # a comment on what follows
+            made.example = []  # a comment on the next declaration
         made.source = self.text[self.code[first].begin:self.code[last].end]
         return made
 

@@ -49,7 +49,7 @@ def write(path, arrays, metadata):
         at += a.nbytes
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)
-    whole = Path(f"{path}.{os.getpid()}.tmp")  # the file gets its name when it is complete
+    whole = Path(f"{path}.{os.getpid()}.tmp")  # the file is renamed when it is complete
     whole.write_bytes(b"".join([struct.pack("<Q", len(text)), text, *(arrays[n].tobytes() for n in sequence)]))
     whole.replace(path)
 
@@ -75,7 +75,7 @@ def in_order(model):
 
 
 def counted(layer, counts):
-    """ "conv2d", and then "conv2d_1"."""
+    """Returns the name of a layer by its number among its class: "conv2d", then "conv2d_1"."""
     kind = re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", type(layer).__name__)
     kind = re.sub(r"([a-z])([A-Z])", r"\1_\2", kind).lower()
     number = counts[kind] = counts.get(kind, -1) + 1
