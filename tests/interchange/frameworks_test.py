@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Weights from PyTorch and Keras into typenet and back, where those are installed.
+"""Tests that weights from PyTorch and Keras, if these are installed, are loaded by typenet and written back.
 
     frameworks_test.py WEIGHTS_PROGRAM [--executors reference,direct,winograd] [--networks small,minigooglenet]
 
 For every framework found and every network: random weights and running statistics are saved by the framework, loaded,
-written again by typenet in both conventions, and loaded into a fresh model. They must come back to the bit, and what
-framework and typenet predict must agree: to 1e-5, Winograd's transforms to 1e-4. Where the safetensors package is
-installed, typenet also reads random files of it and must write the same bytes. Exit 77: there is none of them.
+written again by typenet in both conventions, and loaded into a fresh model. They must have the same bits as before, and
+the predictions of the framework and of typenet must agree to 1e-5, or with Winograd's transforms to 1e-4. If the
+safetensors package is installed, typenet also reads random files of that package and must write the same bytes. Exit
+code 77: none of them is installed.
 """
 import argparse
 import os
@@ -104,7 +105,7 @@ class Keras:
 
 
 def draw(random, name, shape):
-    """Numbers that keep activations near 1, whatever the depth, and probabilities away from 0 and 1."""
+    """Returns weights that keep activations near 1, whatever the depth, and probabilities away from 0 and 1."""
     if name.endswith(("running_var", "moving_variance")):
         return random.uniform(0.5, 2.0, shape).astype(np.float32)
     if len(shape) > 1:
@@ -157,7 +158,7 @@ def check(framework, network, program, executors, folder):
 
 
 def check_package(program, folder, count=200):
-    """Files of the format's own library; ours must be those bytes again."""
+    """Checks that typenet writes the same bytes as the safetensors package."""
     import safetensors
     from safetensors.numpy import save
 
@@ -180,7 +181,7 @@ def check_package(program, folder, count=200):
 
 
 def check_script(folder):
-    """What is no whole file is a ValueError that names it."""
+    """Checks that an incomplete file causes a ValueError that names it."""
     path, unnoticed = folder / "x.safetensors", 0
     files.write(path, {"dense/bias": np.zeros(3, np.float32)}, {"format": "keras"})
     whole = path.read_bytes()

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Weights from Keras's own files into typenet and back, where Keras is installed.
+"""Tests that weights in Keras's own files are loaded by typenet and written back, if Keras is installed.
 
     keras_h5_test.py KERAS_H5_PROGRAM [--executors reference,direct,winograd]
 
 Each model is saved by model.save_weights, loaded and written by typenet, and loaded by load_weights of a fresh model,
-which must not even warn: the same bits; and predictions agree to 1e-5, with Winograd to 1e-4. Exit 77: no Keras.
+which must not even warn. The weights must have the same bits, and the predictions must agree to 1e-5, with Winograd to
+1e-4. Exit code 77: Keras is not installed.
 """
 import argparse
 import os
@@ -68,7 +69,7 @@ def check(name, make, program, executors, folder):
 
 
 def check_trained(program, folder):
-    """A file with an optimizer's state; and a model that has one takes a file without."""
+    """Checks a file with an optimizer's state, and a model with such a state that loads a file without one."""
     model = models.keras_models()["small"]()
     model.compile(keras.optimizers.SGD(0.1, momentum=0.9), "categorical_crossentropy", metrics=["accuracy"])
     random = np.random.default_rng(4)

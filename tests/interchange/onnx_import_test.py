@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Networks of torchvision as typenet's types, by way of ONNX.
+"""Tests that networks of torchvision, exported as ONNX files, become types of typenet.
 
     onnx_import_test.py ONNX_IMPORTED ONNX_TO_TYPENET [--models NAME,... | all] [--exporters legacy,kept,dynamo]
 
@@ -61,7 +61,7 @@ def build(name):
 
 
 class first_output(torch.nn.Module):
-    """The result alone of a model that returns several by name."""
+    """Returns only the first result of a model that returns several results by name."""
 
     def __init__(self, model):
         super().__init__()

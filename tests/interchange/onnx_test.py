@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""typenet's ONNX files, by onnx's checker and in onnxruntime, where those are installed.
+"""Tests typenet's ONNX files with onnx's checker and with onnxruntime, if these are installed.
 
     onnx_test.py ONNX_MODELS_PROGRAM
 
@@ -33,7 +33,7 @@ def session(path):
 
 
 def check_file(path):
-    """What is wrong with it beside its numbers."""
+    """Returns the faults of a file other than wrong numbers."""
     onnx.checker.check_model(str(path), full_check=True)
     model = onnx.load(str(path))
     wrong = []

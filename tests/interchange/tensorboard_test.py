@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What TensorBoard itself reads in the files of dsl::tensorboard, where it is installed.
+"""Tests that TensorBoard, if it is installed, reads the files of dsl::tensorboard correctly.
 
     tensorboard_test.py EVENTS_PROGRAM
 
 Its two accumulators, one opened before the run is killed and one after, must show the points of a run that was never
-killed: each once. Where TensorBoard can start its server, what that one sends must be the same. Exit 77: there is no
-TensorBoard.
+killed, each once. If TensorBoard can start its server, the server must send the same points. Exit code 77: TensorBoard
+is not installed.
 """
 import json
 import signal
@@ -30,7 +30,7 @@ FOLDERS = ("train", "validation")
 
 
 def run(folder, *kill):
-    """What the program says that it has written."""
+    """Returns the points that the program reports to have written."""
     ended = subprocess.run([program, str(folder), *map(str, kill)], stdout=subprocess.PIPE, text=True, timeout=300)
     assert ended.returncode == (-signal.SIGKILL if kill else 0), ended.returncode
     points = {f: {} for f in FOLDERS}
@@ -41,7 +41,7 @@ def run(folder, *kill):
 
 
 class Plain:
-    """The accumulator that everybody's scripts use."""
+    """The accumulator that scripts usually use."""
 
     def __init__(self, folder):
         self.events = event_accumulator.EventAccumulator(str(folder), size_guidance={event_accumulator.SCALARS: 0})
@@ -52,7 +52,7 @@ class Plain:
 
 
 class Server:
-    """The one in TensorBoard's server."""
+    """The accumulator in TensorBoard's server."""
 
     def __init__(self, folder):
         self.events = plugin_event_accumulator.EventAccumulator(
@@ -132,7 +132,7 @@ class Tensorboard(unittest.TestCase):
             self.skipTest("it does not start")
 
         def shows(f, tag, check):
-            """What the server sends, as soon as that is right; whatever it is after a minute."""
+            """Returns the points that the server sends, once they are correct or after a minute."""
             end = time.monotonic() + 60
             while True:
                 found = None

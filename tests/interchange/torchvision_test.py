@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Published networks against torchvision's, where that is installed.
+"""Compares published networks with torchvision's, if that is installed.
 
     torchvision_test.py PROGRAM [--models resnet18,... | all] [--executors onednn,native,reference]
     torchvision_test.py PROGRAM --table   writes docs/models.md, and nothing else
@@ -49,7 +49,7 @@ torchvision's `swin_v2` (3), classifiers with attention in windows, are not avai
 
 
 def listed(program):
-    """What the program knows of each model: weights, multiply-adds, nodes, and the height of a picture."""
+    """Returns what the program prints about each model: weights, multiply-adds, nodes, and the height of an image."""
     lines = subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines()
     return {line.split()[0]: tuple(map(int, line.split()[1:])) for line in lines}
 
@@ -86,7 +86,7 @@ def outputs(model, pictures):
 
 
 def make(name, pictures):
-    """A model whose outputs are about 1 in size, so that no probability is nearly 1 and hides the others."""
+    """Returns a model whose outputs have a size of about 1, so that no probability is nearly 1 and hides the others."""
     options = {"aux_logits": False, "init_weights": False} if name in ("googlenet", "inception_v3") else {}
     by_pixel = name.startswith(("fcn_", "deeplabv3_"))
     if by_pixel:

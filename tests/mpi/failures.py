@@ -7,8 +7,9 @@ promises: within the deadline, with an exit code that is not 0, a message that n
     tests/mpi/failures.py build/gcc/examples/minigooglenet_cifar                                   2, 3 and 4 ranks: scripts/test long
     tests/mpi/failures.py PROGRAM --points 20 --output benchmarks/results/DATE_mpi_failures.json   all of them
 
-A point is a time since mpirun was called, drawn up to --span seconds: starting, drawing pictures, training, validation,
-checkpoints. Every rank of 2, 3 and 4 has its turn, with SIGKILL and with SIGSTOP. Standard library only.
+A point is a random time, up to --span seconds, after the call of mpirun: the start, drawing images, training,
+validation, checkpoints. In jobs of 2, 3 and 4 ranks, each rank is killed (SIGKILL) and stopped (SIGSTOP) in turn. Needs
+only Python's standard library.
 """
 import argparse
 import os
@@ -39,13 +40,13 @@ AT_ONCE = ("--mca", "odls_base_sigkill_timeout", "0")
 def arguments():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("program", type=pathlib.Path, help="a built minigooglenet_cifar")
-    p.add_argument("--points", type=int, default=3, help="for each number of ranks and each signal (default: 3)")
-    p.add_argument("--ranks", default="2,3,4", help="sizes of the job (default: 2,3,4)")
+    p.add_argument("--points", type=int, default=3, help="points for each number of ranks and each signal (default: 3)")
+    p.add_argument("--ranks", default="2,3,4", help="the numbers of ranks (default: 2,3,4)")
     p.add_argument("--deadline", type=float, default=2, help="seconds (default: 2)")
     p.add_argument("--grace", type=float, default=1,
-                   help="seconds more that a busy machine may take (default: 1)")
-    p.add_argument("--span", type=float, default=5, help="points lie in so many first seconds (default: 5)")
-    p.add_argument("--seed", type=int, default=None, help="of the points (default: another one each time)")
+                   help="additional seconds for a busy machine (default: 1)")
+    p.add_argument("--span", type=float, default=5, help="points are drawn from this number of seconds (default: 5)")
+    p.add_argument("--seed", type=int, default=None, help="the seed of the points (default: a new one each time)")
     p.add_argument("--output", type=pathlib.Path, help="write this .json and a .md beside it")
     o = p.parse_args()
     o.seed = random.SystemRandom().randrange(10**6) if o.seed is None else o.seed
@@ -54,7 +55,7 @@ def arguments():
 
 
 def strike(o, ranks, victim, fault, after):
-    """One job: what became of it, as a dictionary; "wrong" lists what was not as promised."""
+    """Runs one job. Returns a dictionary of what happened; "wrong" lists the broken promises."""
     with tempfile.TemporaryDirectory() as folder:
         # an epoch is two steps, a validation and a checkpoint; it would go on for minutes
         job = launching.Job(launching.mpirun(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Starts programs under mpirun, and looks at what became of their processes. Standard library only."""
+"""Starts programs under mpirun, and observes their processes. Needs only Python's standard library."""
 import os
 import pathlib
 import shutil
@@ -14,12 +14,12 @@ import unittest
 FLAGS = ["--oversubscribe"] + (["--allow-run-as-root"] if os.geteuid() == 0 else [])
 # Looking for faster networks than this machine's memory takes a job as long as all else that it does here.
 os.environ.setdefault("OMPI_MCA_pml", "ob1")
-# A rank that waits lets others run: other tests use the same cores.
+# A waiting rank yields its core, since other tests use the same cores.
 os.environ.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")
 
 
 def mpirun(*groups, flags=()):
-    """A command: each group is (ranks, program, argument...), mpirun's words for ranks that differ."""
+    """Returns the command for groups of ranks with different programs; a group is (ranks, program, argument...)."""
     command = [os.environ.get("TYPENET_MPIRUN") or shutil.which("mpirun") or "mpirun", *FLAGS, *flags]
     for i, (ranks, *program) in enumerate(groups):
         command += ([":"] if i else []) + ["-n", str(ranks), *map(str, program)]
@@ -27,7 +27,7 @@ def mpirun(*groups, flags=()):
 
 
 def missing(*programs):
-    """Why the tests can't be; nothing: they can."""
+    """Returns why the tests cannot run, or an empty text if they can."""
     launcher = shutil.which(os.environ.get("TYPENET_MPIRUN") or "mpirun")
     if not launcher:
         return "mpirun was not found"
@@ -38,7 +38,7 @@ def missing(*programs):
 
 
 class Job:
-    """A process with its output in files: what hangs can't block on a full pipe."""
+    """A process that writes its output to files, so that it never blocks on a full pipe."""
 
     def __init__(self, command, **more):
         self.out, self.err = tempfile.TemporaryFile(), tempfile.TemporaryFile()
@@ -46,7 +46,7 @@ class Job:
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.out, stderr=self.err, **more)
 
     def wait(self, seconds):
-        """Its exit code, or None where it goes on after that long."""
+        """Returns the exit code, or None if the process still runs after this time."""
         try:
             return self.process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -68,13 +68,13 @@ class Job:
                     continue
                 environment = dict(e.split("=", 1) for e in (folder / "environ").read_text().split("\0") if "=" in e)
             except (OSError, ValueError):
-                continue  # it has gone meanwhile
+                continue  # the process has ended in the meantime
             if "OMPI_COMM_WORLD_RANK" in environment:
                 found[int(environment["OMPI_COMM_WORLD_RANK"])] = int(folder.name)
         return found
 
     def end(self):
-        """Whatever is left of it."""
+        """Kills the processes that still run."""
         for pid in [*self.ranks().values(), self.process.pid]:
             try:
                 os.kill(pid, signal.SIGKILL)
@@ -86,7 +86,7 @@ class Job:
 
 
 def runs(pid):
-    """Whether a process does anything: one that has ended and waits for its parent does not."""
+    """Returns whether a process runs. A process that has ended and waits for its parent does not."""
     try:
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
@@ -94,7 +94,7 @@ def runs(pid):
 
 
 def finished(command, seconds=400, **more):
-    """(exit code, standard output, standard error); code None: it did not end by itself."""
+    """Returns (exit code, standard output, standard error). The code is None if the process did not end by itself."""
     job = Job(command, **more)
     code = job.wait(seconds)
     try:

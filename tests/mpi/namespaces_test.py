@@ -30,7 +30,7 @@ class Namespaces(unittest.TestCase):
         return self.network.mpirun(ranks, program, *options)
 
     def ranks(self):
-        """{rank: pid} of the programs that run in our namespaces."""
+        """Returns {rank: pid} of the programs that run in our namespaces."""
         found = {}
         for folder in pathlib.Path("/proc").glob("[0-9]*"):
             try:
@@ -53,7 +53,7 @@ class Namespaces(unittest.TestCase):
             self.assertIn(f"replicas {ranks} ", many)
 
     def struck(self, strike, pattern, mpirun_ends=True):
-        """A long training in which strike() happens ends in time and says so, and no rank is left of it."""
+        """Checks that a long training in which strike() is called ends in time with a message, and leaves no rank."""
         job = Job(self.command(3, "epochs=100000", f"deadline={DEADLINE_S}", "announce=1"))
         try:
             end = time.monotonic() + 60  # every rank has exchanged messages with every other once it has trained
@@ -99,7 +99,7 @@ class Namespaces(unittest.TestCase):
         self.struck(lambda pids: os.kill(pids[1], signal.SIGSTOP), r"error: rank [02] of 3: waited .* for rank (0, )?1")
 
     def test_a_machine_is_cut_off(self):
-        # mpirun goes on asking its daemon there to end until TCP gives up
+        # mpirun repeats its request to its daemon there until TCP gives up
         self.struck(lambda pids: self.network.cut(2), r"error: rank [01] of 3: waited .* for rank ([01], )?2",
                     mpirun_ends=False)
 

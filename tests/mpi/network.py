@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Machines that are network namespaces of this one: mpirun finds each by a name of its own, and starts ranks there as on
-other machines. Needs root, ip (iproute2), unshare (util-linux), and tc (iproute2) for a rate. Standard library only."""
+"""Simulates machines by network namespaces. Each has its own name, by which mpirun finds it and starts ranks there as on
+another machine. Needs root, ip (iproute2), unshare (util-linux) and, for a rate, tc (iproute2)."""
 import ctypes
 import os
 import pathlib
@@ -74,7 +74,7 @@ exec ip netns exec {name}$number {"taskset -c $core" if cores else ""} unshare -
         self.folder.cleanup()
 
     def mpirun(self, ranks, *program):
-        """A command: one rank on each of the first `ranks` machines."""
+        """Returns the command that starts one rank on each of the first `ranks` machines."""
         hosts = ",".join(f"machine-{i}:1" for i in range(ranks))
         flags = [*launching.FLAGS, *(["--bind-to", "none"] if self.bound else [])]
         return [str(self.agent), "machine-0",
@@ -89,7 +89,7 @@ def adopt_orphans():
 
 
 def wait_for_orphans():
-    """Until they have ended, too: the processor seconds that they and their children took."""
+    """Waits until these have ended, too. Returns the processor seconds of them and of their children."""
     seconds = 0
     while True:
         try:
@@ -100,7 +100,7 @@ def wait_for_orphans():
 
 
 def missing():
-    """Why there can be none; nothing: there can."""
+    """Returns why there can be no such network, or an empty text if there can."""
     if os.geteuid() != 0 or not shutil.which("ip") or not shutil.which("unshare"):
         return "network namespaces need root, ip (iproute2) and unshare (util-linux)"
     try:

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """browser_test.py: builds the page of examples/browser and opens it in Chromium without a network.
 
-Its probabilities for the test pictures, clicked and dropped as PNG files, must have the bits of the executor `native` with
-128-bit vectors, and the page must take less than 1 MB without weights. Exit code 77: emscripten or Chromium is missing.
-With TYPENET_SCREENSHOT=FILE in the environment, a picture of the page goes to FILE.
+The page's probabilities for the test images, which are clicked and dropped as PNG files, must have the same bits as
+those of the executor `native` with 128-bit vectors, and the page must take less than 1 MB without weights. Exit code 77:
+emscripten or Chromium is missing. With TYPENET_SCREENSHOT=FILE in the environment, a screenshot is written to FILE.
 """
 import json
 import os

@@ -41,9 +41,9 @@ OPTIONS = ["--output", "plot.svg", "--synthetic", "--train-size", 64, "--test-si
 def arguments():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("program", type=pathlib.Path, help="a built minigooglenet_cifar")
-    p.add_argument("--moments", type=int, default=4, help="kills, of each kind of run (default: 4)")
+    p.add_argument("--moments", type=int, default=4, help="the number of kills in each kind of run (default: 4)")
     p.add_argument("--ranks", default="0", help="kinds of run: 0 is one process, 2 is two under mpirun (default: 0)")
-    p.add_argument("--seed", type=int, default=None, help="of the moments (default: another one each time)")
+    p.add_argument("--seed", type=int, default=None, help="the seed of the moments (default: a new one each time)")
     p.add_argument("--output", type=pathlib.Path, help="write this .json and a .md beside it")
     o = p.parse_args()
     o.seed = random.SystemRandom().randrange(10**6) if o.seed is None else o.seed
@@ -57,7 +57,7 @@ def command(o, ranks, *more):
 
 
 def left_by(folder):
-    """{file: its bytes}; rows of numbers without the times at their end."""
+    """Returns {file: bytes}, and for rows of numbers the bytes without the times at the end of each row."""
     files = {f.name: f.read_bytes() for f in sorted(folder.iterdir())}
     for name in files:
         if name.endswith(".csv"):
@@ -66,13 +66,13 @@ def left_by(folder):
 
 
 def where(out):
-    """What a program that has said this was at."""
+    """Returns what a program with this output was doing."""
     begun, ended = len(re.findall("^Epoch [0-9]+/", out, re.M)), out.count(" - loss: ")
     return "starting" if not begun else "within an epoch" if begun > ended else "after an epoch"
 
 
 def killed(o, ranks, folder, after, dice):
-    """Calls the program; kills it or, under mpirun, one rank. The exit code and what it said; code None: it was killed."""
+    """Runs the program, and kills it or, under mpirun, one rank. Returns the exit code (None: killed) and the output."""
     job = launching.Job(command(o, ranks, "--resume"), cwd=folder)
     try:
         code = job.wait(after)
@@ -90,7 +90,7 @@ def killed(o, ranks, folder, after, dice):
 
 
 def series(o, ranks, dice):
-    """Runs until so many moments are over, and each run to its end. The kills, and the runs with what was wrong."""
+    """Runs until this number of moments, and finishes each run. Returns the kills, and the runs with their faults."""
     kills, runs, went_on = [], [], set()
     with tempfile.TemporaryDirectory() as base:
         whole = pathlib.Path(base, "whole")
