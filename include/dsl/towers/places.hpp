@@ -25,7 +25,7 @@ struct tower_factory {
 
 /// Returns a count of towers as text: "1 tower" or "2 towers".
 [[gnu::cold]] inline std::string of_towers(int count) { return message({count, count == 1 ? " tower" : " towers"}); }
-/// Returns text for messages that says which devices are available, and what to do. `each` is the number of cores of a
+/// Returns the part of a message that names the available devices, and what to do. `each` is the number of cores of a
 /// device, or 0 if devices are not cores.
 [[gnu::cold]] std::string devices_there(int devices, int each, int cores);
 /// Throws option_error if there are not enough devices for the towers. `devices` is 0 if their number is not limited.

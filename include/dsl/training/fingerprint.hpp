@@ -14,7 +14,7 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// The version of the fingerprints of networks and rules. A version says which fields are hashed. Files store the
+/// The version of the fingerprints of networks and rules. It determines which fields are hashed. Files store the
 /// version with the fingerprint; files from before there were versions have 0. If you add a field, increment the
 /// version and hash the field only for this version and later ones, so that older files can still be read.
 inline constexpr int fingerprint_version = 1;

@@ -13,8 +13,8 @@
 namespace dsl::host::TYPENET_MODE {
 
 /// The arguments for applying an activation to `count` consecutive vectors or, if dy is given, for computing its
-/// gradient. For the gradient, x is either the activation's output or its input; which one, the function's entry in
-/// operations/table.hpp says.
+/// gradient. For the gradient, x is either the activation's output or its input, depending on the function's entry in
+/// operations/table.hpp.
 struct activation_call {
   dsl::function function = dsl::function::relu;
   float alpha = 0;
@@ -91,7 +91,8 @@ template <int L>
   y = (1.0F - none) / (e + (2.0F - none));
 }
 
-/// Computes y = tanh(x) = (exp 2x - 1) / (exp 2x + 1) of |x|. The quotient cannot overflow because 2x is limited.
+/// Computes y = tanh(x) as (exp 2a - 1) / (exp 2a + 1) with a = |x| and the sign of x. 2a is limited to 40, so that the
+/// quotient cannot overflow.
 template <int L>
 [[gnu::always_inline]] inline void hyperbolic_tangent(typename vector<L>::type& y, typename vector<L>::type const& x) {
   using floats = typename vector<L>::type;
@@ -272,8 +273,8 @@ struct activation {
     multiply<L>(twice, four, next);
     rest = twice / below / below;
   }
-  /// Computes a function's derivative from x. x is the function's output or its input; which one, the function's entry
-  /// in activation/facts.hpp says.
+  /// Computes a function's derivative from x, which is the function's output or its input, depending on the function's
+  /// entry in activation/facts.hpp.
   [[gnu::always_inline]] static inline void derivative(dsl::function f, floats const& alpha, floats const& x,
                                                        floats& slope) {
     floats const none{}, one = 1.0F - none, minus = -x;

@@ -104,8 +104,8 @@ class onnx_writer {
   /// Appends a Concat with the token, as often as the batch has samples.
   [[gnu::cold]] void write_class_token();
   [[gnu::cold]] void write_token_slice();
-  /// Appends the products and the Softmax that attention consists of; opset 17 has no operator for it. A file's
-  /// attention keeps a number for each pair of tokens.
+  /// Appends the matrix products and the Softmax that attention consists of, since opset 17 has no operator for
+  /// attention. With these operators, a runtime needs memory for one number per pair of tokens.
   [[gnu::cold]] void write_attention();
   /// Returns the name of the input with all pixels in one row.
   [[gnu::cold]] std::string as_row();

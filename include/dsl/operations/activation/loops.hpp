@@ -68,8 +68,8 @@ T apply(function f, T x, T alpha) {
   return x;
 }
 
-/// Returns a function's derivative at the input x, where its output is y. Only one of x and y is used; the function's
-/// entry in `activations` says which.
+/// Returns a function's derivative at the input x, where its output is y. Only one of x and y is used, depending on the
+/// function's entry in `activations`.
 template <class T>
 T derivative(function f, T x, T y, T alpha) {
   switch (f) {
@@ -110,8 +110,8 @@ template <class T>
   });
 }
 
-/// Computes the gradient from x, which is the activation's output or its input; the function's entry in `activations`
-/// says which. dx may be the same memory as dy.
+/// Computes the gradient from x, which is the activation's output or its input, depending on the function's entry in
+/// `activations`. dx may be the same memory as dy.
 template <class T>
 [[gnu::cold]] void activation_backward(view<T const> const& x, view<T const> const& dy, view<T> const& dx, function f,
                                        T alpha, bool accumulate) {
