@@ -55,9 +55,9 @@ class convolutions {
     return weights ? build_weights(s, c) : build_pass(s, c, data, training);
   }
 
-  /// Makes the convolution that wrote a batch_norm's input in this program also sum the moments of what it writes.
-  /// Returns empty moments if the input comes from another operation, or if the convolution cannot sum them because it
-  /// has a fused activation, several slices of channels, or a result that is copied out of channel blocks.
+  /// Makes the convolution that wrote a batch_norm's input in this program also compute the moments of its output.
+  /// Returns empty moments if the input comes from another operation, or if the convolution cannot compute them because
+  /// it has a fused activation, several slices of channels, or a result that is copied out of channel blocks.
   [[gnu::cold]] host::summed_moments sum_moments(host::bound_step<float> const& norm) {
     pass* made = nullptr;
     for (pass& p : passes_) {

@@ -7,8 +7,8 @@ namespace dsl::detail::checking {
 
 /// Checks that devices do not race. They run their steps at the same time, ordered only by waits. The replay has shown
 /// that the plan's order is right and that a step touches another device's memory only by reading it. So every
-/// execution gives the same result if each such read comes after the write that precedes it in the plan and before the
-/// next write to that memory. Vector clocks (Fidge, Mattern 1988) decide the order: for each step and device, they have
+/// execution has the same result if each such read comes after the write that precedes it in the plan and before the
+/// next write to that memory. Vector clocks (Fidge, Mattern 1988) decide the order: for each step and device, they hold
 /// the last step of that device that is certainly finished.
 class order_checker {
  public:
