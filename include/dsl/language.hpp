@@ -40,6 +40,7 @@
 #include <dsl/combinators/channel_split.hpp>
 #include <dsl/combinators/add.hpp>
 #include <dsl/combinators/residual.hpp>
+#include <dsl/combinators/bounded_window_attention.hpp>
 #include <dsl/combinators/multiply.hpp>
 #include <dsl/combinators/frozen.hpp>
 #include <dsl/combinators/initialized.hpp>

@@ -5,6 +5,7 @@
 #include <dsl/models/vgg.hpp>
 #include <dsl/models/vit.hpp>
 #include <dsl/models/swin.hpp>
+#include <dsl/models/swin_v2.hpp>
 #include <dsl/models/maxvit.hpp>
 #include <dsl/models/gpt.hpp>
 #include <dsl/models/time_series.hpp>

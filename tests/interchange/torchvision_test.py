@@ -44,7 +44,7 @@ Keras's, 4,253,864 and 22,910,480 with the running statistics. torchvision does 
 `googlenet_aux` and `inception_v3_aux` have their auxiliary classifiers as further outputs, and 13,004,888 and 27,161,264
 weights, as with torchvision's `aux_logits`; the pools of GoogLeNet's are those of the paper.
 
-torchvision's `swin_v2` (3), classifiers with attention in windows, are not available.
+These are all of torchvision's classifiers.
 """
 
 
@@ -76,7 +76,7 @@ except ImportError as missing:
 # The large ones take the same layers.
 QUICK = ("squeezenet1_0,googlenet,inception_v3,resnet18,resnet50,resnext50_32x4d,densenet121,mobilenet_v2,"
          "mobilenet_v3_small,shufflenet_v2_x0_5,mnasnet0_5,efficientnet_b0,efficientnet_v2_s,regnet_y_400mf,regnet_x_400mf,"
-         "convnext_tiny,vit_b_32,swin_t,maxvit_t,fcn_resnet50,deeplabv3_resnet50")
+         "convnext_tiny,vit_b_32,swin_t,swin_v2_t,maxvit_t,fcn_resnet50,deeplabv3_resnet50")
 BOUND = 1e-4
 
 
@@ -101,6 +101,8 @@ def make(name, pictures):
             value.uniform_(-0.5, 0.5)  # it starts from 1e-6, which would hide the block
         elif key.endswith("relative_position_bias_table"):
             value.normal_()  # it starts near 0
+        elif key.endswith("cpb_mlp.2.weight"):
+            value.normal_(0, 0.5)
     last = [m for m in model.modules() if isinstance(m, (torch.nn.Linear, torch.nn.Conv2d))][-1]
     with torch.no_grad():
         if not last.weight.any():
@@ -136,10 +138,12 @@ def main():
             save_file({k: v.contiguous() for k, v in model.state_dict().items()}, weights)
             save_file({"pictures": x}, pictures)
             counter = FlopCounterMode(display=False)
-            with torch.no_grad(), counter:
+            with torch.no_grad():
                 wanted = outputs(model, x).softmax(1).flatten(1)
+            with torch.no_grad(), counter:
+                outputs(model, x[:1])  # of one image: swin_v2 computes its biases once a batch
             weights_there = sum(p.numel() for p in model.parameters())
-            macs_there = counter.get_total_flops() // (2 * len(x))
+            macs_there = counter.get_total_flops() // 2
             if (weights_here, macs_here) != (weights_there, macs_there):
                 print(f"{name}: {weights_here} weights and {macs_here} multiply-adds; {weights_there} and {macs_there} "
                       "in PyTorch")

@@ -415,6 +415,12 @@ TEST_CASE("gradients: attention in windows, and merged pixels", "[gradients]") {
   on.operator()<4, 4, frozen<window_attention<2, 2, 1>>, merge_pixels<2>, dsl::tanh>();
   on.operator()<6, 3, add<merge_pixels<3>, merge_pixels<3>>, conv2d<2, 1>>();
   on.operator()<4, 4, concat<merge_pixels<2>, merge_pixels<2>, conv2d<1, 2, 2, 2>>, merge_pixels<1>>();
+  using biases = sequential<pointwise_dense<3>, dsl::tanh, pointwise_dense<2, bias<false>>>;
+  on.operator()<4, 6, head_norm<2>, bounded_window_attention<2, 2, 1, biases>>();
+  on.operator()<3, 3, concat<head_norm<1>, head_norm<4>>, conv2d<6, 1>, bounded_window_attention<2, 3, 2, biases>>();
+  on.operator()<4, 4, frozen<head_norm<2>>, bounded_window_attention<2, 4, 0, frozen<biases>>, dsl::tanh>();
+  on.operator()<
+      4, 4, add<bounded_window_attention<1, 2, 0, conv2d<1, 1>>, bounded_window_attention<4, 2, 0, conv2d<4, 1>>>>();
   check_network<image<6, 2, 4>, window_attention<2, 2, 1>>({.loss = loss::mean_squared_error, .numbers = q.numbers});
 }
 

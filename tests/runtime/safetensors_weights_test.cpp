@@ -562,10 +562,34 @@ TEST_CASE("weights: the index that torchvision saves beside a table of biases", 
   load({16}, st::dtype::i64, "attn.relative_position_index");
   load({4, 4}, st::dtype::i64, "attn.relative_position_index");
   CHECK_THROWS_WITH(load({16}, st::dtype::f32, "attn.relative_position_index"),
-                    Catch::Matchers::Contains("must have \"attn.relative_position_index\" with 16 I64, one for each "
-                                              "pair of 4 tokens; found F32 [16]"));
+                    Catch::Matchers::Contains("must have \"attn.relative_position_index\" with 16 numbers in I64, "
+                                              "as windows of 2x2 pixels have; found F32 [16]"));
   CHECK_THROWS_WITH(load({16}, st::dtype::i64, "relative_position_index"),
                     Catch::Matchers::Contains("must have no weights but the network's"));
+  using cosines = dsl::network<
+      dsl::image<3, 2, 2>,
+      dsl::named<"attn", dsl::named<"logit_scale", dsl::head_norm<1>>,
+                 dsl::bounded_window_attention<1, 2, 0, dsl::named<"cpb", dsl::pointwise_dense<1, dsl::bias<false>>>>>,
+      dsl::flatten, dsl::softmax>;
+  float const scale = 2, cpb[2] = {3, 4}, coordinates[18] = {};
+  auto const load_cosines = [&](std::size_t count) {
+    st::write(
+        path,
+        {{"attn.logit_scale", st::dtype::f32, {1, 1, 1}, {reinterpret_cast<char const*>(&scale), 4}},
+         {"attn.1.cpb.weight", st::dtype::f32, {1, 2}, {reinterpret_cast<char const*>(cpb), 8}},
+         {"attn.relative_position_index", st::dtype::i64, {16}, {reinterpret_cast<char const*>(index), sizeof index}},
+         {"attn.relative_coords_table",
+          st::dtype::f32,
+          {1, count / 2, 2},
+          {reinterpret_cast<char const*>(coordinates), 4 * count}}});
+    dsl::trainer t = made<cosines>();
+    dsl::load_safetensors(t, path);
+    CHECK(parameter(t.engine(), 0) == std::vector<float>{2});
+    CHECK(parameter(t.engine(), 1) == std::vector<float>{3, 4});
+  };
+  load_cosines(18);
+  CHECK_THROWS_WITH(load_cosines(16),
+                    Catch::Matchers::Contains("\"attn.relative_coords_table\" with 18 numbers in F32"));
   CHECK(dsl::weight_layout(model::view(), weight_convention::keras).shape(0) == std::vector<std::uint64_t>{9, 1});
 }
 

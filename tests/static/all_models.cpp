@@ -69,6 +69,11 @@ static_assert(parameters_of<models::vit_l_32<>> == 306'535'400);
 static_assert(parameters_of<models::vit_h_14<>> == 632'045'800);
 static_assert(parameters_of<models::swin_s<>> == 49'606'258);
 static_assert(parameters_of<models::swin_b<>> == 87'768'224);
+template <class Model>
+inline constexpr long long parameters_on_256 = network<image<3, 256, 256>, Model>::trainable_parameter_count;
+static_assert(parameters_on_256<models::swin_v2_t<>> == 28'351'570);
+static_assert(parameters_on_256<models::swin_v2_s<>> == 49'737'442);
+static_assert(parameters_on_256<models::swin_v2_b<>> == 87'930'848);
 
 static_assert(network<image<3, 299, 299>, models::inception_v3<>>::trainable_parameter_count == 23'834'568);
 

@@ -334,6 +334,24 @@ static_assert(on_picture<dsl::pointwise_dense<12>, dsl::window_attention<2, 4, 4
 static_assert(on_picture<dsl::pointwise_dense<12>, dsl::window_attention<2, 4, -1>>.broken == unfilled);
 static_assert(on_picture<dsl::pointwise_dense<12>, dsl::grid_attention<2, 16>>.broken == unfilled);
 static_assert(on_picture<dsl::window_attention<2, 2>>.broken == rule::attention_has_whole_heads);
+template <int Heads, int Rows, int Columns, window Window = window{2, 2}>
+struct in_bounded_windows {
+  static constexpr value lower(builder& b, value in) {
+    value const all = dsl::pointwise_dense<12>::lower(b, in);
+    value const operands[]{all, b.append({.kind = op::window_offsets}, all, {2, Rows, Columns})};
+    return b.append({.kind = op::bounded_window_attention, .window = Window, .groups = Heads}, operands, 2, {4, 8, 8});
+  }
+};
+static_assert(on_picture<in_bounded_windows<2, 3, 3>>.broken == rule::holds);
+static_assert(on_picture<in_bounded_windows<4, 3, 3>>.broken == astray);
+static_assert(on_picture<in_bounded_windows<2, 3, 5>>.broken == astray);
+static_assert(on_picture<in_bounded_windows<2, 3, 2>>.broken == astray);
+static_assert(on_picture<in_bounded_windows<2, 5, 5, window{3, 3}>>.broken == unfilled);
+static_assert(on_picture<dsl::pointwise_dense<12>, dsl::head_norm<3>>.broken == rule::attention_has_whole_heads);
+static_assert(on_picture<dsl::pointwise_dense<12>, dsl::bounded_window_attention<2, 3, 0, dsl::conv2d<2, 1>>>.broken ==
+              unfilled);
+static_assert(on_picture<dsl::pointwise_dense<12>, dsl::bounded_window_attention<2, 2, 0, dsl::conv2d<3, 1>>>.broken ==
+              astray);
 static_assert(given<op::merge_pixels, 1, 16, 4, 4> == rule::holds && given<op::merge_pixels, 1, 4, 4, 4> == astray);
 static_assert(given<op::merge_pixels, 1, 36, 3, 3> == astray && given<op::merge_pixels, 1, 4, 16, 16> == unfilled);
 static_assert(on_picture<dsl::merge_pixels<3>>.broken == unfilled);

@@ -227,6 +227,8 @@ inline double additions(graph_view const& g, int batch) {
       case op::causal_attention:  // scores, weights and what they weigh, forward and backward
         all += 4.0 * g.shape_of(n.output).channels / n.groups + 6.0 * static_cast<double>(g.shape_of(n.output).area());
         break;
+      case op::head_norm: all += 4.0 * g.shape_of(n.output).channels / 3 / n.groups + pixels; break;
+      case op::bounded_window_attention:
       case op::window_attention: {  // as attention; and the biases' gradients, one a pair of tokens
         double const tokens = 1.0 * n.window.height * n.window.width;
         all += 4.0 * g.shape_of(n.output).channels / n.groups + 7 * tokens + pixels;
@@ -493,6 +495,10 @@ void check_windows() {
   agree_for<image<4, 17, 34>, conv2d<12, 1>, window_attention<1, 17, 9>, flatten, dense<5>, softmax>(
       {1});  // two blocks of keys
   agree_on<rows_and_columns, conv2d<C, 1>, merge_pixels<2>, conv2d<C, 1>, relu, merge_pixels<1>>();
+  agree_on<rows_and_columns, conv2d<3 * C, 1>, head_norm<2>,
+           bounded_window_attention<2, 2, 1, pointwise_dense<5>, relu, pointwise_dense<2, bias<false>>>>();
+  agree_on<image<C, 4, 4>, conv2d<24, 1>,
+           concat<head_norm<1>, head_norm<8>, bounded_window_attention<4, 4, 0, conv2d<4, 1>>>, conv2d<4, 1>>();
   agree_on<rows_and_columns, conv2d<5, 1>, concat<merge_pixels<2>, merge_pixels<2>>, conv2d<4, 1>>();
 }
 template <int C>

@@ -140,6 +140,14 @@ class graph_values {
     return append({.kind = op::window_attention, .window = w, .rate = 2, .groups = heads}, {in},
                   {s.channels / 3, s.height, s.width});
   }
+  int attend_by_cosines(int in, int heads, window const& w) {
+    shape const s = shape_of(in);
+    parameter(role::gamma, {heads, 1, 1, 1});
+    int const all = append({.kind = op::head_norm, .groups = heads}, {in}, s);
+    int const offsets = append({.kind = op::window_offsets}, {all}, {2, 2 * w.height - 1, 2 * w.width - 1});
+    return append({.kind = op::bounded_window_attention, .window = w, .groups = heads}, {all, conv(offsets, heads, 1)},
+                  {s.channels / 3, s.height, s.width});
+  }
   int merge(int in, int side) {
     shape const& s = shape_of(in);
     return append({.kind = op::merge_pixels}, {in}, {s.channels * side * side, s.height / side, s.width / side});
@@ -274,7 +282,7 @@ class random_graph : public graph_values {
         window w{.height = rows, .width = columns, .pad_top = d_.below(rows), .pad_left = d_.below(columns)};
         if (d_.percent(30))
           w.pad_top = w.pad_left = 0, w.row_dilation = s.height / rows, w.column_dilation = s.width / columns;
-        return attend_in_windows(all, heads, w);
+        return d_.percent(50) ? attend_in_windows(all, heads, w) : attend_by_cosines(all, heads, w);
       }
       case 19: return pool(op::avg_pool2d, conv_transpose(in, filters(), 2, 2), 2, 2);
       case 20: return dilated_conv(in, filters(), d_.between(2, 5));

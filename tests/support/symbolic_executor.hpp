@@ -275,6 +275,7 @@ class executor {
         in_place = true;
         break;
       case op::embedding:
+      case op::head_norm:
       case op::window_attention:
       case op::class_token: {
         number const token = digest(parameter_values());
@@ -295,6 +296,7 @@ class executor {
         y = by_sample(what, {&x.values}, weights, batch, tensor_shape(out).size());
         break;
       }
+      case op::bounded_window_attention:
       case op::multiply: {
         demand(in.size() == 2);
         operand const& out = p_.operands[step_->first_operand + step_->operands - 1];
@@ -312,6 +314,7 @@ class executor {
       case op::local_response_norm:
       case op::token_slice:
       case op::merge_pixels:
+      case op::window_offsets:
       case op::upsample_nearest:
       case op::upsample_bilinear:
       case op::custom:
@@ -394,7 +397,7 @@ class executor {
         store_tensor(content::gradient, by_sample(what, {&value, &dy}, gamma, batch, tensor_shape(*in).size()), true);
       return;
     }
-    if (s.kind == op::window_attention) {
+    if (s.kind == op::window_attention || s.kind == op::head_norm) {
       number const biases = digest(parameter_values());
       operand const* const d_biases = take(content::parameter_gradient);
       numbers const dy = tensor(content::gradient).values;
@@ -473,9 +476,14 @@ class executor {
       case op::channel_shuffle:
       case op::token_slice:
       case op::merge_pixels:
+      case op::window_offsets:
       case op::upsample_nearest:
       case op::upsample_bilinear:
       case op::avg_pool2d: store_tensor(content::gradient, by_sample(what, {&dy}, 0, batch, size)); break;
+      case op::bounded_window_attention:
+        store_tensor(content::gradient,
+                     by_sample(mix(what, static_cast<number>(s.edge)), {&value, &output, &dy}, 0, batch, size));
+        break;
       case op::multiply:
         store_tensor(content::gradient,
                      by_sample(mix(what, static_cast<number>(s.edge)), {&value, &dy}, 0, batch, size));

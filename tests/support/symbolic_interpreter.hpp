@@ -105,6 +105,7 @@ class interpreter {
         y = by_sample(what, {in}, mix(digest(parameter(k)), digest(parameter(k + 1))), batch_, size);
         break;
       case op::embedding:
+      case op::head_norm:
       case op::window_attention:
       case op::class_token:
       case op::position_embedding:
@@ -116,6 +117,7 @@ class interpreter {
         y = by_sample(what, {in}, weights, batch_, size);
         break;
       }
+      case op::bounded_window_attention:
       case op::multiply: y = by_sample(what, {in, &value(g_.input(x, 1))}, 0, batch_, size); break;
       case op::concat:
         for (int s = 0; s < batch_; ++s)
@@ -134,6 +136,7 @@ class interpreter {
       case op::local_response_norm:
       case op::token_slice:
       case op::merge_pixels:
+      case op::window_offsets:
       case op::upsample_nearest:
       case op::upsample_bilinear:
       case op::custom:
@@ -202,6 +205,7 @@ class interpreter {
       case op::channel_shuffle:
       case op::token_slice:
       case op::merge_pixels:
+      case op::window_offsets:
       case op::upsample_nearest:
       case op::upsample_bilinear:
       case op::avg_pool2d: return contribute(in, by_sample(what, {&dy}, 0, batch_, size));
@@ -234,6 +238,7 @@ class interpreter {
       case op::position_embedding:
         add(gradient(k), by_batch(what, {&dy}, g_.parameters[k].count()));
         return contribute(in, by_sample(what, {&dy}, 0, batch_, size));
+      case op::head_norm:
       case op::window_attention:
         add(gradient(k), by_batch(what, {&v, &dy}, g_.parameters[k].count()));
         return contribute(in, by_sample(what, {&v, &dy}, digest(parameter(k)), batch_, size));
@@ -254,6 +259,11 @@ class interpreter {
       case op::channel_scale:
         add(gradient(k), by_batch(what, {&v, &dy}, g_.parameters[k].count()));
         return contribute(in, by_sample(what, {&dy}, digest(parameter(k)), batch_, size));
+      case op::bounded_window_attention:
+        for (int i = 0; i < 2; ++i)
+          contribute(g_.input(x, i), by_sample(mix(what, static_cast<number>(i)), {&v, &value(g_.input(x, 1)), &dy}, 0,
+                                               batch_, g_.input_shape(x, i).size()));
+        return;
       case op::multiply:
         for (int i = 0; i < 2; ++i)
           contribute(g_.input(x, i), by_sample(mix(what, static_cast<number>(i)), {&value(g_.input(x, 1 - i)), &dy}, 0,

@@ -112,7 +112,8 @@ constexpr long long forward_macs(graph_view const& g, node const& n) {
     long long const pairs = n.kind == op::attention ? tokens * tokens : tokens * (tokens + 1) / 2;
     return 2 * pairs * g.output_shape(n).channels;
   }
-  if (n.kind == op::window_attention) return 2LL * n.window.height * n.window.width * g.output_shape(n).size();
+  if (n.kind == op::window_attention || n.kind == op::bounded_window_attention)
+    return 2LL * n.window.height * n.window.width * g.output_shape(n).size();
   if (n.kind == op::lstm || n.kind == op::gru) {
     int const k = n.first_parameter;
     return (g.parameters[k].count() + g.parameters[k + 1].count()) * g.input_shape(n).area();

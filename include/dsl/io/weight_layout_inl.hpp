@@ -75,6 +75,9 @@ TYPENET_INLINE weight_layout::order weight_layout::order_behind(node const& n) c
     case op::attention:
     case op::causal_attention:
     case op::window_attention:
+    case op::bounded_window_attention:
+    case op::window_offsets:
+    case op::head_norm:
     case op::merge_pixels:
     case op::class_token:
     case op::position_embedding:

@@ -56,6 +56,7 @@ TYPENET_INLINE std::string keras_class(graph_view const& g, node const& n) {
     case op::class_token: return "class_token";
     case op::position_embedding: return "position_embedding";
     case op::window_attention: return "window_attention";
+    case op::head_norm: return "head_norm";
     default: return "layer";
   }
 }
@@ -122,7 +123,8 @@ TYPENET_INLINE std::vector<std::string> weight_names(graph_view const& g, weight
     }
     // In PyTorch these are not modules, but parameters of the module around them.
     bool const is_constant = x.kind == op::channel_scale || x.kind == op::class_token ||
-                             x.kind == op::position_embedding || x.kind == op::window_attention;
+                             x.kind == op::position_embedding || x.kind == op::window_attention ||
+                             x.kind == op::head_norm;
     bool const is_parameter =
         naming.convention == weight_convention::torch && is_constant && tree.has_its_name_alone(x.scope);
     if (is_parameter && layer.ends_with('.')) layer.pop_back();

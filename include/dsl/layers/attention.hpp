@@ -79,4 +79,18 @@ struct grid_attention {
 };
 // grid_attention<3, 7> on 288x56x56 -> 96x56x56, each token in every 8th row and column
 
+/// Divides each query and each key of attention's input by its length, so that scores are cosines, and multiplies the
+/// queries of each head by e^s, at most 100 (Liu et al. 2022). The number s of a head is learnt, and initialised
+/// with 1. In PyTorch's files, these numbers have the name that named<> gives to this layer.
+template <int Heads>
+struct head_norm {
+  static constexpr value lower(builder& b, value in) {
+    b.require(has_whole_heads(in.shape.channels, Heads),
+              {.broken = rule::attention_has_whole_heads, .first = in.shape, .wanted = Heads});
+    b.parameter({.role = role::gamma, .dims = {Heads, 1, 1, 1}, .rank = 3});
+    return b.append({.kind = op::head_norm, .groups = Heads}, in, in.shape);
+  }
+};
+// head_norm<3> on 288x64x64 -> 288x64x64, with 3 numbers
+
 }  // namespace dsl

@@ -41,6 +41,9 @@ enum class op : unsigned char {
   merge_pixels,
   lstm,
   gru,
+  bounded_window_attention,
+  window_offsets,
+  head_norm,
 };
 
 /// The elementwise functions of op::activation. alpha is the slope of leaky_relu and the scale of elu.
@@ -125,6 +128,7 @@ enum class makes : unsigned char {
   with_token,    // its input's pixels and one more, in one row
   some_tokens,   // a range of its input's pixels, in one row
   looked_up,     // any number of channels for each number of its input, which is a network's input
+  offsets,       // two channels, and any odd numbers of rows and columns
   merged,        // all channels of a square of its input's pixels, as one pixel
   unrolled,      // any number of channels for each place of a sequence, or for its last place
 };

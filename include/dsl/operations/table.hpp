@@ -5,6 +5,7 @@
 #include <dsl/operations/add/facts.hpp>
 #include <dsl/operations/attention/facts.hpp>
 #include <dsl/operations/batch_norm/facts.hpp>
+#include <dsl/operations/bounded_window_attention/facts.hpp>
 #include <dsl/operations/channel_scale/facts.hpp>
 #include <dsl/operations/channel_shuffle/facts.hpp>
 #include <dsl/operations/channel_slice/facts.hpp>
@@ -18,6 +19,7 @@
 #include <dsl/operations/embedding/facts.hpp>
 #include <dsl/operations/flatten/facts.hpp>
 #include <dsl/operations/group_norm/facts.hpp>
+#include <dsl/operations/head_norm/facts.hpp>
 #include <dsl/operations/input/facts.hpp>
 #include <dsl/operations/layer_norm/facts.hpp>
 #include <dsl/operations/local_response_norm/facts.hpp>
@@ -32,48 +34,52 @@
 #include <dsl/operations/transfer/facts.hpp>
 #include <dsl/operations/upsample2d/facts.hpp>
 #include <dsl/operations/window_attention/facts.hpp>
+#include <dsl/operations/window_offsets/facts.hpp>
 
 namespace dsl::operations {
 
 /// The facts of each operation, indexed by op. For op::activation, they are the facts of the node's function in
 /// `activations` instead.
 inline constexpr row table[] = {
-    input,                // 0
-    conv2d,               // 1
-    batch_norm,           // 2
-    activations[0],       // 3
-    max_pool2d,           // 4
-    avg_pool2d,           // 5
-    dropout,              // 6
-    flatten,              // 7
-    dense,                // 8
-    softmax,              // 9
-    concat,               // 10
-    add,                  // 11
-    custom,               // 12
-    transfer,             // 13
-    multiply,             // 14
-    layer_norm,           // 15
-    upsample_nearest,     // 16
-    upsample_bilinear,    // 17
-    channel_slice,        // 18
-    channel_shuffle,      // 19
-    channel_scale,        // 20
-    stochastic_depth,     // 21
-    conv2d_transpose,     // 22
-    attention,            // 23
-    causal_attention,     // 24
-    group_norm,           // 25
-    local_response_norm,  // 26
-    class_token,          // 27
-    position_embedding,   // 28
-    token_slice,          // 29
-    embedding,            // 30
-    window_attention,     // 31
-    merge_pixels,         // 32
-    lstm,                 // 33
-    gru,                  // 34
+    input,                     // 0
+    conv2d,                    // 1
+    batch_norm,                // 2
+    activations[0],            // 3
+    max_pool2d,                // 4
+    avg_pool2d,                // 5
+    dropout,                   // 6
+    flatten,                   // 7
+    dense,                     // 8
+    softmax,                   // 9
+    concat,                    // 10
+    add,                       // 11
+    custom,                    // 12
+    transfer,                  // 13
+    multiply,                  // 14
+    layer_norm,                // 15
+    upsample_nearest,          // 16
+    upsample_bilinear,         // 17
+    channel_slice,             // 18
+    channel_shuffle,           // 19
+    channel_scale,             // 20
+    stochastic_depth,          // 21
+    conv2d_transpose,          // 22
+    attention,                 // 23
+    causal_attention,          // 24
+    group_norm,                // 25
+    local_response_norm,       // 26
+    class_token,               // 27
+    position_embedding,        // 28
+    token_slice,               // 29
+    embedding,                 // 30
+    window_attention,          // 31
+    merge_pixels,              // 32
+    lstm,                      // 33
+    gru,                       // 34
+    bounded_window_attention,  // 35
+    window_offsets,            // 36
+    head_norm,                 // 37
 };
-static_assert(sizeof table / sizeof(row) == static_cast<int>(op::gru) + 1);  // a row for each enumerator
+static_assert(sizeof table / sizeof(row) == static_cast<int>(op::head_norm) + 1);  // a row for each enumerator
 
 }  // namespace dsl::operations

@@ -186,6 +186,10 @@ class graph_check {
         if (each != out) return breaks(rule::shapes_follow_from_operands, each, out);
         break;
       }
+      case makes::offsets:
+        if (out.channels != 2 || out.height % 2 == 0 || out.width % 2 == 0)
+          return breaks(rule::shapes_follow_from_operands, {2, out.height | 1, out.width | 1}, out);
+        break;
       case makes::merged: {
         int const side = in.height / out.height;
         if (side < 1 || in.height % side != 0 || in.width % side != 0) {
@@ -214,7 +218,18 @@ class graph_check {
       return breaks(rule::norm_groups_divide_the_channels, n.groups, 0);
     }
     if (n.kind == op::local_response_norm) return response_fits(n);
-    if (n.kind == op::attention || n.kind == op::causal_attention || n.kind == op::window_attention) {
+    if (n.kind == op::bounded_window_attention) {
+      if (!windows_fill(n.window, in)) return windows_break(n, in);
+      shape const biases{n.groups, 2 * n.window.height - 1, 2 * n.window.width - 1};
+      if (g_.input_shape(n, 1) != biases)
+        return breaks(rule::shapes_follow_from_operands, biases, g_.input_shape(n, 1));
+    }
+    if (n.kind == op::head_norm && !has_whole_heads(in.channels, n.groups)) {
+      why.first = in;
+      return breaks(rule::attention_has_whole_heads, n.groups, 0);
+    }
+    if (n.kind == op::attention || n.kind == op::causal_attention || n.kind == op::window_attention ||
+        n.kind == op::bounded_window_attention) {
       if (!has_whole_heads(in.channels, n.groups)) {
         why.first = in;
         return breaks(rule::attention_has_whole_heads, n.groups, 0);
@@ -280,11 +295,10 @@ class graph_check {
       return breaks(rule::groups_divide_the_channels, groups, out.channels);
     }
     if (n.kind == op::embedding) return kernel_fits(n, 0, {n.groups, out.channels, 1, 1});
+    if (n.kind == op::head_norm) return row_fits(n, 0, role::gamma, n.groups);
     if (n.kind == op::window_attention) {
       if (windows_fill(n.window, in)) return kernel_fits(n, 0, {offsets_in(n.window), n.groups, 1, 1});
-      why.first = in;
-      window_side const s = windows_fill(n.window.rows(), in.height) ? n.window.columns() : n.window.rows();
-      return breaks(rule::windows_fill_the_image, s.size, s.dilation == 1 ? s.before : -1);
+      return windows_break(n, in);
     }
     if (n.kind == op::class_token || n.kind == op::position_embedding) {
       int const tokens = n.kind == op::class_token ? 1 : narrowed(out.area());
@@ -302,6 +316,12 @@ class graph_check {
       if (!(row.roles[i] == role::kernel ? kernel_fits(n, i, kernel) : row_fits(n, i, row.roles[i], out.channels)))
         return false;
     return true;
+  }
+
+  constexpr bool windows_break(dsl::node const& n, shape const& in) {
+    window_side const s = windows_fill(n.window.rows(), in.height) ? n.window.columns() : n.window.rows();
+    why.first = in;
+    return breaks(rule::windows_fill_the_image, s.size, s.dilation == 1 ? s.before : -1);
   }
 
   constexpr bool options_fit(dsl::node const& n, unsigned used) {

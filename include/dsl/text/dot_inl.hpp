@@ -50,7 +50,9 @@ TYPENET_INLINE std::string dot_details(graph_view const& g, node const& n) {
   };
   add("stride", rows.stride, columns.stride);
   add("dilation", rows.dilation, columns.dilation);
-  char const* const parts = n.kind == op::attention || n.kind == op::causal_attention || n.kind == op::window_attention
+  char const* const parts = n.kind == op::attention || n.kind == op::causal_attention ||
+                                    n.kind == op::window_attention || n.kind == op::bounded_window_attention ||
+                                    n.kind == op::head_norm
                                 ? "heads"
                             : n.kind == op::local_response_norm ? "neighbours"
                                                                 : "groups";

@@ -3,6 +3,7 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/batch_norm.hpp>
+#include <dsl/executors/host/head_norm_task.hpp>
 #include <dsl/executors/host/layer_norm_task.hpp>
 #include <dsl/executors/host/memory_tasks.hpp>
 #include <dsl/executors/host/multiply_task.hpp>
@@ -33,6 +34,7 @@ template <class Place, class F, class G>
     case op::add: return b.node->inputs == 2 ? rows(row_function::sum, b.x2) : task{};
     case op::multiply: return multiply_task(at, b);
     case op::layer_norm: return layer_norm_task(at, b);
+    case op::head_norm: return head_norm_task(at, b);
     case op::max_pool2d:
     case op::avg_pool2d: return pool_task(at, b);
     case op::merge_pixels:

@@ -9,8 +9,8 @@ namespace dsl::native_cpu::TYPENET_MODE {
 
 /// Returns the task of a step of attention, and an empty one for other steps.
 [[gnu::cold]] inline host::task attention_task(workplace& at, host::bound_step<float> const& b) {
-  if (!b.node ||
-      (b.node->kind != op::attention && b.node->kind != op::causal_attention && b.node->kind != op::window_attention))
+  if (!b.node || (b.node->kind != op::attention && b.node->kind != op::causal_attention &&
+                  !attention_products::is_divided(*b.node)))
     return {};
   if (b.step->what == action::forward) return [pass = attention_forward(at, b)] { pass(); };
   if (b.step->what == action::backward && b.to.data) return [pass = attention_backward(at, b)] { pass(); };

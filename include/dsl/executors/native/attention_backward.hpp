@@ -20,7 +20,14 @@ namespace dsl::native_cpu::TYPENET_MODE {
 class attention_backward {
  public:
   [[gnu::cold]] attention_backward(workplace& at, host::bound_step<float> const& s)
-      : at_(at), step_(s), heads_(at.kernels(), s, 64), windows_(heads_, s), chunks_(1), parts_(1) {
+      : at_(at),
+        step_(s),
+        heads_(at.kernels(), s, 64),
+        windows_(heads_, s),
+        chunks_(1),
+        parts_(1),
+        of_inputs_(s.to.shape.channels == 3 * s.dy.shape.channels),
+        of_biases_(s.node->kind == op::window_attention || !of_inputs_) {
     constexpr int least_items = 8;  // does not depend on the threads, because the bits depend on it
     constexpr long long most_floats = 4LL << 20;
     int const all = s.x.batch * heads_.heads_;
@@ -76,31 +83,45 @@ class attention_backward {
   void run_windows() const {
     int const offsets = windows_.offsets(), all = step_.x.batch * heads_.heads_;
     at_.pool().run(all * chunks_, [&](int i, int thread) {
-      int const which = i / chunks_, head = which % heads_.heads_;
+      int const n = i / chunks_ / heads_.heads_, head = i / chunks_ % heads_.heads_;
       float *const memory = at_.scratch(thread), *const by_offset = at_.shared() + 1LL * i * offsets;
-      attention_windows::biases biases(windows_, step_.parameter(role::kernel), head, memory + bias());
+      attention_windows::biases biases(windows_, step_, n, head, memory + bias());
       std::memset(memory + bias_gradients(), 0,
                   sizeof(float) * static_cast<unsigned long long>(windows_.gradient_floats()));
       share const windows(windows_.count(), i % chunks_, chunks_);
       attention_heads here = heads_;
       for (int w = windows.begin; w < windows.end; ++w) {
         here.look_at(windows_.pixels(w));
-        run(here, which / heads_.heads_, head, 0, biases.of(w), memory, memory + key_sums());
+        run(here, n, head, 0, biases.of(w), memory, memory + key_sums());
       }
+      if (!of_biases_) return;
       std::memset(by_offset, 0, sizeof(float) * static_cast<unsigned>(offsets));
       windows_.add_by_offset(memory + bias_gradients(), by_offset);
     });
+    bool const bounded = step_.node->kind == op::bounded_window_attention;
     float* const gradient = step_.gradient(role::kernel);
-    for (int k = 0; gradient && k < offsets * heads_.heads_; ++k) {
+    for (int k = 0; bounded && of_biases_ && k < offsets * all; ++k) {
+      int const n = k / offsets / heads_.heads_, head = k / offsets % heads_.heads_, offset = k % offsets;
+      double const slope = plain::bounded_bias_slope(static_cast<double>(step_.x2(n, head, offset)));
+      float const d = static_cast<float>(slope * sum_of(n, head, offset));
+      float& to = step_.to(n, head, offset);
+      to = step_.accumulate ? to + d : d;
+    }
+    for (int k = 0; !bounded && gradient && k < offsets * heads_.heads_; ++k) {
       double sum = 0;
-      for (int n = 0; n < step_.x.batch; ++n)
-        for (int chunk = 0; chunk < chunks_; ++chunk) {
-          long long const item = (1LL * n * heads_.heads_ + k % heads_.heads_) * chunks_ + chunk;
-          sum += static_cast<double>(at_.shared()[item * offsets + k / heads_.heads_]);
-        }
+      for (int n = 0; n < step_.x.batch; ++n) sum += sum_of(n, k % heads_.heads_, k / heads_.heads_);
       gradient[k] = static_cast<float>(sum);
     }
     if (step_.ends_block) host::zero_rest_of_block(step_.to);
+  }
+  /// Returns the gradient of one bias of a head in a sample.
+  double sum_of(int n, int head, int offset) const {
+    double sum = 0;
+    for (int chunk = 0; chunk < chunks_; ++chunk) {
+      long long const item = (1LL * n * heads_.heads_ + head) * chunks_ + chunk;
+      sum += static_cast<double>(at_.shared()[item * windows_.offsets() + offset]);
+    }
+    return sum;
   }
 
   void run(attention_heads const& h, int n, int head, int part, float const* biases, float* memory, float* sums) const {
@@ -118,13 +139,15 @@ class attention_backward {
       weigh(rows, biases, memory);
       for (int b = 0; b < h.seen_blocks(rows.end); ++b) {
         finish(rows, b, memory);
+        if (!of_inputs_) continue;
         h.multiply_values(memory + slopes(), rows.begin, count, memory + key_rows(), b, memory + query_sums());
         add_to_keys(rows, b, memory, sums);
       }
-      h.write(memory + query_sums(), step_.to, n, head, 0, rows.begin, count, nullptr, h.scale(), step_.accumulate,
-              spare_at);
+      if (of_inputs_)
+        h.write(memory + query_sums(), step_.to, n, head, 0, rows.begin, count, nullptr, h.scale(), step_.accumulate,
+                spare_at);
     }
-    if (parts_ == 1) write(h, n, head, sums, spare_at);
+    if (parts_ == 1 && of_inputs_) write(h, n, head, sums, spare_at);
   }
 
   /// Computes the weights of a block of queries and their gradients, and the numbers with which the second pass
@@ -167,7 +190,7 @@ class attention_backward {
     attention_heads const& h = heads_;
     float* const scores_at = memory + weights() + b * scores_of_block();
     float* const biases_at =
-        windows_.offsets() ? memory + bias_gradients() + b * h.biases_of_block() + rows.begin * h.score_row() : nullptr;
+        of_biases_ ? memory + bias_gradients() + b * h.biases_of_block() + rows.begin * h.score_row() : nullptr;
     h.for_each_tile(rows.end - rows.begin, [&](int tile, int r, int tile_rows) {
       long long const row = r * h.score_row();
       score_rows const at = h.rows_at(scores_at, rows.begin, r, tile_rows, b);
@@ -208,8 +231,10 @@ class attention_backward {
   host::bound_step<float> const& step_;
   attention_heads heads_;
   attention_windows windows_;
-  int chunks_;  // of windows
-  int parts_;   // of each head's queries
+  int chunks_;      // of windows
+  int parts_;       // of each head's queries
+  bool of_inputs_;  // which gradients this step computes
+  bool of_biases_;
 };
 
 }  // namespace dsl::native_cpu::TYPENET_MODE

@@ -31,7 +31,7 @@ class attention_forward {
       int const part = i % parts_, chunk = i / parts_ % chunks_, which = i / parts_ / chunks_;
       int const head = which % heads_.heads_, n = which / heads_.heads_;
       float* const memory = at_.scratch(thread);
-      attention_windows::biases biases(windows_, step_.parameter(role::kernel), head, memory + bias());
+      attention_windows::biases biases(windows_, step_, n, head, memory + bias());
       share const windows(windows_.count(), chunk, chunks_);
       attention_heads here = heads_;
       for (int w = windows.begin; w < windows.end; ++w) {

@@ -29,7 +29,9 @@ class attention_products {
                                          : 1 / detail::sqrt(static_cast<double>(width_))) {}
 
   /// Whether attention is between the tokens of a window instead of all.
-  static bool is_divided(node const& n) { return n.kind == op::window_attention; }
+  static bool is_divided(node const& n) {
+    return n.kind == op::window_attention || n.kind == op::bounded_window_attention;
+  }
 
   int lanes() const { return kernels_.lanes; }
   /// Returns the floats of a head's token, with zeros up to whole vectors.

@@ -28,17 +28,25 @@ class attention_windows {
 
   /// Returns the number of biases of a head.
   int offsets() const { return is_divided_ ? windows_.offsets() : 0; }
-  /// Returns the floats of the biases of all kinds of windows, in a thread's memory.
-  long long bias_floats() const { return is_divided_ ? kinds * sizes_.biases() : 0; }
+  /// Returns the floats of the biases of a head, and of those of the scores of all kinds of windows, in a thread's
+  /// memory.
+  long long bias_floats() const { return is_divided_ ? padded_offsets() + kinds * sizes_.biases() : 0; }
   /// Returns the floats of the gradients of the biases of a head's scores.
   long long gradient_floats() const { return is_divided_ ? sizes_.biases() : 0; }
 
   /// The biases of one head's scores, which are expanded for a kind of windows when the first of them is computed.
   class biases {
    public:
-    /// `table` has the bias of offset o at table[o * heads + head]; `memory` has bias_floats().
-    biases(attention_windows const& all, float const* table, int head, float* memory)
-        : all_(all), table_(table ? table + head : nullptr), memory_(memory) {}
+    /// `memory` has bias_floats().
+    biases(attention_windows const& all, host::bound_step<float> const& s, int n, int head, float* memory)
+        : all_(all), table_(memory), memory_(memory + all.padded_offsets()) {
+      constexpr float log2_of_e = 1.44269504F;
+      bool const bounded = s.node->kind == op::bounded_window_attention;
+      for (int i = 0; i < all.offsets(); ++i)
+        table_[i] =
+            log2_of_e * (bounded ? static_cast<float>(plain::bounded_bias(static_cast<double>(s.x2(n, head, i))))
+                                 : s.parameter(role::kernel)[1LL * i * all.heads_ + head]);
+    }
 
     /// Returns the biases of a window's scores, or null if they have none.
     float const* of(int window) {
@@ -52,7 +60,7 @@ class attention_windows {
 
    private:
     attention_windows const& all_;
-    float const* table_;
+    float* table_;  // as binary logarithms
     float* memory_;
     unsigned made_ = 0;
   };
@@ -63,6 +71,7 @@ class attention_windows {
   }
 
  private:
+  long long padded_offsets() const { return (offsets() + 15LL) / 16 * 16; }
   /// Windows differ in which of their tokens see each other: the last ones of each row and column may be divided.
   static constexpr int kinds = 4;
   int kind_of(int window) const {
@@ -93,14 +102,13 @@ class attention_windows {
   /// Writes the biases of a window's scores as binary logarithms, and minus infinity for keys that a query does not
   /// see.
   void expand(int window, float const* table, float* to) const {
-    constexpr float log2_of_e = 1.44269504F;
     bool const is_whole = kind_of(window) == 0;
     int const down = window / windows_.columns.count(), right = window % windows_.columns.count();
     for_each_score([&](pair const& p) {
       bool const sees =
           is_whole || (windows_.rows.wraps(down, p.query_row) == windows_.rows.wraps(down, p.key_row) &&
                        windows_.columns.wraps(right, p.query_column) == windows_.columns.wraps(right, p.key_column));
-      to[p.at] = sees ? table[1LL * p.offset * heads_] * log2_of_e : -std::numeric_limits<float>::infinity();
+      to[p.at] = sees ? table[p.offset] : -std::numeric_limits<float>::infinity();
     });
   }
 

@@ -17,6 +17,7 @@
 #include <dsl/operations/embedding/loops.hpp>
 #include <dsl/operations/flatten/loops.hpp>
 #include <dsl/operations/group_norm/loops.hpp>
+#include <dsl/operations/head_norm/loops.hpp>
 #include <dsl/operations/layer_norm/loops.hpp>
 #include <dsl/operations/local_response_norm/loops.hpp>
 #include <dsl/operations/merge_pixels/loops.hpp>
@@ -30,6 +31,7 @@
 #include <dsl/operations/transfer/loops.hpp>
 #include <dsl/operations/upsample2d/loops.hpp>
 #include <dsl/operations/window_attention/loops.hpp>
+#include <dsl/operations/window_offsets/loops.hpp>
 
 namespace dsl::plain::TYPENET_MODE {
 
@@ -70,6 +72,9 @@ constexpr loops<T> loops_of(op kind) {
     case op::token_slice: return token_slice_loops<T>;
     case op::window_attention: return window_attention_loops<T>;
     case op::merge_pixels: return merge_pixels_loops<T>;
+    case op::bounded_window_attention: return bounded_window_attention_loops<T>;
+    case op::window_offsets: return window_offsets_loops<T>;
+    case op::head_norm: return head_norm_loops<T>;
     default: return {};
   }
 }

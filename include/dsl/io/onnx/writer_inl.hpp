@@ -70,7 +70,10 @@ TYPENET_INLINE void onnx_writer::write_node() {
     case op::window_attention:
     case op::merge_pixels:
     case op::lstm:
-    case op::gru: return refuse();
+    case op::gru:
+    case op::bounded_window_attention:
+    case op::window_offsets:
+    case op::head_norm: return refuse();
     case op::custom: return write_custom();
   }
 }

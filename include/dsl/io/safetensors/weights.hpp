@@ -48,6 +48,14 @@ namespace dsl::detail::TYPENET_MODE {
 /// "0.1.num_batches_tracked".
 [[gnu::cold]] std::string batches_name(std::string const& variance);
 
+/// A tensor of a file that follows from the size of windows.
+struct derived_tensor {
+  std::string name{};
+  safetensors::dtype type = safetensors::dtype::f32;
+  std::uint64_t count = 0;
+  window of{};
+};
+
 /// Reads the weights of a network from a file.
 class weight_reader {
  public:
@@ -74,10 +82,10 @@ class weight_reader {
   /// Whether a name in the file belongs to a part to be loaded.
   [[gnu::cold]] bool is_wanted(std::string const& name) const;
   [[gnu::cold]] void require_all(loaded_weights const& found, graph_view const& g) const;
-  /// Returns the name of the relative_position_index that torchvision saves together with a table of biases, or an
-  /// empty name for other weights. typenet does not store this index, since the network's type determines it.
-  [[gnu::cold]] std::string index_name(graph_view const& g, int k, std::string const& name) const;
-  [[gnu::cold]] void check_index(safetensors::tensor const& t, window const& w) const;
+  /// Returns the tensors that torchvision saves together with a weight of attention in windows. typenet does not store
+  /// them, since the network's type determines them.
+  [[gnu::cold]] std::vector<derived_tensor> derived_from(graph_view const& g, int k, std::string const& name) const;
+  [[gnu::cold]] void check_derived(safetensors::tensor const& t, derived_tensor const& d) const;
 
   safetensors::file const& file_;
   weights_options const& options_;

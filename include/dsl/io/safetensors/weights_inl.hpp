@@ -80,10 +80,9 @@ TYPENET_INLINE loaded_weights weight_reader::check(engine const& e, weight_layou
       used.push_back(batches_name(name));
       if (auto const* const t = file_.find(used.back())) found.batches_tracked = read_batches(*t);
     }
-    if (std::string const index = index_name(e.graph(), k, name); !index.empty()) {
-      used.push_back(index);
-      if (auto const* const t = file_.find(index))
-        check_index(*t, e.graph().nodes[e.graph().parameters[k].node].window);
+    for (derived_tensor const& d : derived_from(e.graph(), k, name)) {
+      used.push_back(d.name);
+      if (auto const* const t = file_.find(d.name)) check_derived(*t, d);
     }
     if (safetensors::tensor const* const t = file_.find(name)) {
       if (options_.skip_mismatch && !has_shape(*t, layout.shape(k))) {
@@ -146,20 +145,32 @@ TYPENET_INLINE long long weight_reader::read_batches(safetensors::tensor const& 
   return batches;
 }
 
-TYPENET_INLINE std::string weight_reader::index_name(graph_view const& g, int k, std::string const& name) const {
-  constexpr std::string_view table = "relative_position_bias_table";
-  bool const torch = options_.naming.convention == weight_convention::torch;
-  if (!torch || g.nodes[g.parameters[k].node].kind != op::window_attention || !name.ends_with(table)) return {};
-  return name.substr(0, name.size() - table.size()) + "relative_position_index";
+TYPENET_INLINE std::vector<derived_tensor> weight_reader::derived_from(graph_view const& g, int k,
+                                                                       std::string const& name) const {
+  node const& own = g.nodes[g.parameters[k].node];
+  bool const by_table = own.kind == op::window_attention && name.ends_with("relative_position_bias_table");
+  bool const by_cosines = own.kind == op::head_norm && name.ends_with("logit_scale");
+  if (options_.naming.convention != weight_convention::torch || (!by_table && !by_cosines)) return {};
+  node const* reader = &own;
+  for (int n = 0; by_cosines && n < g.size.nodes; ++n)
+    if (g.nodes[n].kind == op::bounded_window_attention && g.input(g.nodes[n]) == own.output) reader = &g.nodes[n];
+  window const& w = reader->window;
+  auto const tokens = static_cast<std::uint64_t>(w.height) * static_cast<std::uint64_t>(w.width);
+  std::string const prefix = name.substr(0, name.rfind('.') + 1);
+  std::vector<derived_tensor> all{{prefix + "relative_position_index", safetensors::dtype::i64, tokens * tokens, w}};
+  if (by_cosines)
+    all.push_back(
+        {prefix + "relative_coords_table", safetensors::dtype::f32, 2 * static_cast<std::uint64_t>(offsets_in(w)), w});
+  return all;
 }
 
-TYPENET_INLINE void weight_reader::check_index(safetensors::tensor const& t, window const& w) const {
-  auto const tokens = static_cast<std::uint64_t>(w.height) * static_cast<std::uint64_t>(w.width);
+TYPENET_INLINE void weight_reader::check_derived(safetensors::tensor const& t, derived_tensor const& d) const {
   std::uint64_t count = 1;
   for (std::uint64_t const side : t.shape) count *= side;
-  if (t.type != safetensors::dtype::i64 || count != tokens * tokens)
-    fail("must have " + shown(t.name) + " with " + std::to_string(tokens * tokens) + " I64, one for each pair of " +
-             std::to_string(tokens) + " tokens; found " + safetensors::facts_of(t.type).name + " " +
+  if (t.type != d.type || count != d.count)
+    fail("must have " + shown(t.name) + " with " + std::to_string(d.count) + " numbers in " +
+             safetensors::facts_of(d.type).name + ", as windows of " + std::to_string(d.of.height) + "x" +
+             std::to_string(d.of.width) + " pixels have; found " + safetensors::facts_of(t.type).name + " " +
              safetensors::detail::shown(t.shape),
          "give another file, or the network that it belongs to");
 }

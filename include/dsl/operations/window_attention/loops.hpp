@@ -67,18 +67,26 @@ void for_each_window(host::bound_step<T> const& b, int channels, F f) {
         f(attention_head<T>{b.x, n, head * width, width, channels, score_factor(*b.node)}, head, windows, w);
 }
 
+/// Returns the bias of bounded_window_attention for a number of its second operand.
+inline double bounded_bias(double z) { return 16 / (1 + detail::exp(-z)); }
+/// Returns the derivative of bounded_bias.
+inline double bounded_bias_slope(double z) { return bounded_bias(z) * (1 - bounded_bias(z) / 16); }
+
 /// One window of one head, whose scores have the bias of their offset.
-template <class T>
+template <class T, bool Bounded>
 struct window_scores {
+  host::bound_step<T> const& step;
   attention_head<T> const& head;
+  int number;  // of the head
   token_windows const& windows;
   int window;
-  T const* bias;  // of offset o: bias[o * heads]
-  int heads;
 
+  double bias(int offset) const {
+    if (Bounded) return bounded_bias(static_cast<double>(step.x2(head.n, number, offset)));
+    return static_cast<double>(step.parameter(role::kernel)[offset * step.node->groups + number]);
+  }
   double score(int query, int key) const {
-    return head.score(windows.pixel(window, query), windows.pixel(window, key)) +
-           static_cast<double>(bias[windows.offset(query, key) * heads]);
+    return head.score(windows.pixel(window, query), windows.pixel(window, key)) + bias(windows.offset(query, key));
   }
   /// Calls f(key) for each key that a query sees.
   template <class F>
@@ -89,11 +97,10 @@ struct window_scores {
 };
 
 /// Computes y = softmax(queries keys^T factor + bias) values in each window, one query at a time.
-template <class T>
+template <class T, bool Bounded>
 [[gnu::cold]] void window_attention_forward(host::bound_step<T> const& b, step_context const&) {
-  T const* const table = b.parameter(role::kernel);
   for_each_window(b, b.to.shape.channels, [&](attention_head<T> const& h, int head, token_windows const& all, int w) {
-    window_scores<T> const s{h, all, w, table + head, b.node->groups};
+    window_scores<T, Bounded> const s{b, h, head, all, w};
     for (int i = 0; i < all.tokens(); ++i) {
       running_softmax seen;
       s.for_each_key(i, [&](int j) { seen.see(s.score(i, j), 0); });
@@ -111,18 +118,16 @@ template <class T>
   });
 }
 
-/// Computes the gradients of queries, keys and values as attention does, and that of the biases, which is the sum of
-/// p_ij (t_ij - sum_k p_ik t_ik) over all pairs of tokens with the same offset, in double.
-template <class T>
-[[gnu::cold]] void window_attention_backward(host::bound_step<T> const& b, step_context const&) {
-  int const channels = b.dy.shape.channels, heads = b.node->groups;
-  T const* const table = b.parameter(role::kernel);
-  detail::list<double> biases(token_windows(*b.node, b.x.shape).offsets() * heads, 0.0);
-  for (int n = 0; b.to.data && !b.accumulate && n < b.x.batch; ++n)
+/// Computes the gradients of queries, keys and values as attention does, if `inputs` is set, and calls f(sample, head,
+/// offset, gradient) with the gradient of each score, p_ij (t_ij - sum_k p_ik t_ik).
+template <class T, bool Bounded, class F>
+[[gnu::cold]] void for_each_score_gradient(host::bound_step<T> const& b, bool inputs, F f) {
+  int const channels = b.dy.shape.channels;
+  for (int n = 0; inputs && !b.accumulate && n < b.x.batch; ++n)
     for (int c = 0; c < b.x.shape.channels; ++c)
       for (long long i = 0; i < b.x.shape.area(); ++i) b.to(n, c, i) = 0;
   for_each_window(b, channels, [&](attention_head<T> const& h, int head, token_windows const& all, int w) {
-    window_scores<T> const s{h, all, w, table + head, heads};
+    window_scores<T, Bounded> const s{b, h, head, all, w};
     auto const slope = [&](int c, int i) { return static_cast<double>(b.dy(h.n, h.first + c, all.pixel(w, i))); };
     auto const product = [&](int i, int j) {  // t_ij
       double sum = 0;
@@ -137,8 +142,8 @@ template <class T>
       s.for_each_key(i, [&](int j) { seen.see(s.score(i, j), product(i, j)); });
       s.for_each_key(i, [&](int j) {
         double const p = seen.weight(s.score(i, j)), d = p * (product(i, j) - seen.mean());
-        biases[all.offset(i, j) * heads + head] += d;
-        for (int c = 0; b.to.data && c < h.width; ++c) {
+        f(h.n, head, all.offset(i, j), d);
+        for (int c = 0; inputs && c < h.width; ++c) {
           add(0, c, i, d * h.scale * h.input(1, c, all.pixel(w, j)));
           add(1, c, j, d * h.scale * h.input(0, c, all.pixel(w, i)));
           add(2, c, j, p * slope(c, i));
@@ -146,12 +151,44 @@ template <class T>
       });
     }
   });
+}
+
+/// Computes the gradients of the input and of the biases, which are sums over all pairs of tokens with the same offset,
+/// in double.
+template <class T>
+[[gnu::cold]] void window_attention_backward(host::bound_step<T> const& b, step_context const&) {
+  int const heads = b.node->groups;
+  detail::list<double> biases(token_windows(*b.node, b.x.shape).offsets() * heads, 0.0);
+  for_each_score_gradient<T, false>(b, b.to.data != nullptr,
+                                    [&](int, int head, int offset, double d) { biases[offset * heads + head] += d; });
   for (int k = 0; b.gradient(role::kernel) && k < biases.size(); ++k)
     b.gradient(role::kernel)[k] = static_cast<T>(biases[k]);
 }
 
+/// Computes the gradient of one operand: of the first one as for window_attention, or of the numbers that give the
+/// biases.
 template <class T>
-inline constexpr loops<T> window_attention_loops{.forward = window_attention_forward<T>,
+[[gnu::cold]] void bounded_window_attention_backward(host::bound_step<T> const& b, step_context const&) {
+  if (!b.to.data) return;
+  if (b.to.shape.channels == 3 * b.dy.shape.channels)
+    return for_each_score_gradient<T, true>(b, true, [](int, int, int, double) {});
+  int const heads = b.node->groups, offsets = static_cast<int>(b.to.shape.area());
+  detail::list<double> biases(b.to.batch * heads * offsets, 0.0);
+  for_each_score_gradient<T, true>(
+      b, false, [&](int n, int head, int offset, double d) { biases[(n * heads + head) * offsets + offset] += d; });
+  for (int k = 0; k < biases.size(); ++k) {
+    int const n = k / offsets / heads, head = k / offsets % heads, offset = k % offsets;
+    T const d = static_cast<T>(biases[k] * bounded_bias_slope(static_cast<double>(b.x2(n, head, offset))));
+    T& to = b.to(n, head, offset);
+    to = b.accumulate ? to + d : d;
+  }
+}
+
+template <class T>
+inline constexpr loops<T> window_attention_loops{.forward = window_attention_forward<T, false>,
                                                  .backward = window_attention_backward<T>};
+template <class T>
+inline constexpr loops<T> bounded_window_attention_loops{.forward = window_attention_forward<T, true>,
+                                                         .backward = bounded_window_attention_backward<T>};
 
 }  // namespace dsl::plain::TYPENET_MODE
