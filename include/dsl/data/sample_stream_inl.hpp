@@ -20,8 +20,8 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-TYPENET_INLINE dataset dataset_of_stream(dsl::shape sample, std::shared_ptr<sample_stream> stream, std::int64_t size,
-                                         char const* what) {
+TYPENET_INLINE dataset dataset_of_stream(dsl::shape sample, std::shared_ptr<sample_stream> const& stream,
+                                         std::int64_t size, char const* what) {
   if (!stream) throw_error<option_error>({what, ": a stream must be given; found a null pointer"});
   if (stream->identity().empty())
     throw_error<option_error>(

@@ -19,6 +19,7 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
+/// Adds the target of an output, whose sample 0 belongs to the storage's sample `begin`.
 TYPENET_INLINE dataset with_target(dataset data, std::string output, dataset target, std::int64_t begin) {
   require_no_stream(data, "with_target");
   std::vector<further_target> all;
@@ -53,7 +54,8 @@ TYPENET_INLINE dataset with_class_target(dataset data, std::string output, int c
   dataset target{.sample = {1, 1, 1}, .size = data.size, .classes = classes, .mean = nullptr, .storage = nullptr};
   target.storage = std::make_shared<dataset_storage const>(
       dataset_storage{.labels = std::move(labels), .class_names = std::move(class_names)});
-  return detail::with_target(std::move(data), std::move(output), std::move(target), data.begin);
+  std::int64_t const begin = data.begin;
+  return detail::with_target(std::move(data), std::move(output), std::move(target), begin);
 }
 
 TYPENET_INLINE dataset with_value_target(dataset data, std::string output, int values, std::vector<float> wanted) {
@@ -61,7 +63,8 @@ TYPENET_INLINE dataset with_value_target(dataset data, std::string output, int v
   detail::require_numbers(wanted, data.size, values, "values");
   dataset target{.sample = {1, 1, 1}, .size = data.size, .mean = nullptr, .storage = nullptr, .values = values};
   target.storage = std::make_shared<dataset_storage const>(dataset_storage{.values = std::move(wanted)});
-  return detail::with_target(std::move(data), std::move(output), std::move(target), data.begin);
+  std::int64_t const begin = data.begin;
+  return detail::with_target(std::move(data), std::move(output), std::move(target), begin);
 }
 
 TYPENET_INLINE dataset with_pixel_target(dataset data, std::string output, int classes,
@@ -71,7 +74,8 @@ TYPENET_INLINE dataset with_pixel_target(dataset data, std::string output, int c
   detail::require_target_count(data, output, detail::check_pixel_labels(pixels, classes, labels, ignored));
   dataset target = detail::dataset_of_pixel_classes(
       pixels, classes, data.size, {.labels = std::move(labels), .class_names = std::move(class_names)});
-  return detail::with_target(std::move(data), std::move(output), std::move(target), data.begin);
+  std::int64_t const begin = data.begin;
+  return detail::with_target(std::move(data), std::move(output), std::move(target), begin);
 }
 
 TYPENET_INLINE dataset with_main_target(dataset data, std::string output) {

@@ -44,10 +44,9 @@ TYPENET_INLINE void engine::require_targets(mode m, per_output<target_kind> cons
   for (; k < outputs && takes(options_.loss[k], targets[k]); ++k)
     if (long long const each = targets_each(graph_, targets, k), shared = targets_each(graph_, targets, 0);
         targets.is_shared() && each != shared)
-      detail::throw_error<option_error>(
-          {"batch: outputs that share their targets must have as many numbers as the "
-           "network's result, ",
-           shared, "; found output ", k, ", which has ", each, "; give each output targets of its own"});
+      detail::throw_error<option_error>({"batch: outputs that share their targets must have ", shared,
+                                         " numbers, as many as the network's result; ", "found output ", k,
+                                         ", which has ", each, "; give each output targets of its own"});
   if (k == outputs) return;
   constexpr char const* names[] = {"categorical_crossentropy", "mean_squared_error", "mean_absolute_error", "huber",
                                    "binary_crossentropy",      "a loss of your own"};

@@ -146,7 +146,7 @@ TYPENET_INLINE void require_target(graph_view const& g, int k, loss l, dataset c
 /// Returns the target of each output, in the order of the outputs.
 TYPENET_INLINE std::vector<dataset> target_of_each_output(graph_view const& g, dataset const& data, char const* what) {
   std::vector<dataset> all{data};
-  std::string names, unknown;
+  std::string names;
   for (int k = 1; k < output_count(g); ++k) {
     std::string const name = name_of_output(g, k);
     names += (names.empty() ? "" : ", ") + name;

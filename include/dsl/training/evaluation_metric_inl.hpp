@@ -13,6 +13,7 @@ namespace dsl::detail::TYPENET_MODE {
 
 TYPENET_INLINE std::vector<evaluation_observer*> observers_of(std::vector<metric_handle> const& all) {
   std::vector<evaluation_observer*> made;
+  made.reserve(all.size());
   for (metric_handle const& m : all) made.push_back(&m.observer());
   return made;
 }

@@ -303,9 +303,8 @@ class engine : public dsl::engine {
             {"batch: it must have ", has_values ? "values" : "labels", "; only inference runs without them"});
       if (kinds[k] == target_kind::pixel_classes && found.labelled < 0)
         detail::throw_error<option_error>(
-            {"batch: with a class per pixel, .labelled must be the number of labelled pixels of the whole batch; found "
-             "",
-             found.labelled, "; count the labels of 0 and more"});
+            {"batch: with a class per pixel, .labelled must be the number of labelled pixels of the whole batch; ",
+             "found ", found.labelled, "; count the labels of 0 and more"});
     }
   }
   [[gnu::cold, noreturn]] void refuse_without_inputs() const {
