@@ -24,6 +24,7 @@ TYPENET_INLINE weight_layout::weight_layout(graph_view const& g, weight_conventi
 TYPENET_INLINE std::vector<std::uint64_t> weight_layout::shape(int k) const {
   parameter const& p = graph_.parameters[k];
   std::vector<std::uint64_t> all;
+  all.reserve(static_cast<std::size_t>(p.rank));
   for (int axis = 0; axis < p.rank; ++axis) all.push_back(static_cast<std::uint64_t>(p.axis(axis)));
   if (keras() && p.rank == 3 && p.role == role::gamma) all.resize(1);
   if (keras() && p.rank == 2 && !is_table(k)) all = {all[1], all[0]};

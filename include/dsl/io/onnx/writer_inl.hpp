@@ -313,7 +313,7 @@ TYPENET_INLINE void onnx_writer::write_slice() {
 }
 
 TYPENET_INLINE std::string onnx_writer::as_row() {
-  std::string const x = form(0, 4);
+  std::string x = form(0, 4);
   int const tokens = static_cast<int>(in().area());
   if (in().height == 1) return x;
   return output_of(add_node("Reshape", {x, integers("row", {0, in().channels, 1, tokens})}), {in().channels, 1, tokens},
