@@ -155,22 +155,26 @@ def conan(someone):
     someone.trains(said)
     option = re.search(r'`(-o "typenet/\*:header_only=False")`', (ROOT / "docs/installing.md").read_text())[1]
     once, mine = (re.sub(r"^(conan (?:create|install) .*)$", rf"\1 {option}", text, flags=re.M) for text in (once, mine))
+    for more in re.findall(r"^typenet/\*:\w+=\w+$", page["ini"][0], re.M):
+        once = re.sub(r"^(conan create .*)$", rf'\1 -o "{more}"', once, flags=re.M)
     someone.run(someone.tree, "\n".join(once.splitlines()[1:]))
     someone.trains(someone.run(someone.project("conan_compiled", {**files, "CMakeLists.txt": COMPILED["cmake"][0]}), mine))
 
 
-def compiled(someone, name="compiled", option=""):
+def compiled(someone, name="compiled", option="", start="./my_program"):
     someone.run(someone.tree, "rm -rf build/install ~/.local\n" + re.sub(
         "-DTYPENET_COMPILED=ON", f"-DTYPENET_COMPILED=ON {option}", COMPILED["sh"][0]))
     files = {"CMakeLists.txt": COMPILED["cmake"][0], "my_program.cpp": PROGRAM}
     said = someone.run(someone.project(name, files), COMPILED["sh"][1])
     someone.trains(said, [r"^-- Found typenet \d+\.\d+\.\d+: core, text, compiled"])
-    said = someone.run(someone.project(name + "_pkg_config", files), COMPILED["sh"][2] + "./my_program\n")
+    said = someone.run(someone.project(name + "_pkg_config", files), COMPILED["sh"][2] + start + "\n")
     someone.trains(said, ["parameters"])
 
 
 def compiled_shared(someone):
-    compiled(someone, "compiled_shared", re.search(r"`(-DBUILD_SHARED_LIBS=ON)`", (ROOT / "docs/compiled.md").read_text())[1])
+    page = (ROOT / "docs/compiled.md").read_text()
+    compiled(someone, "compiled_shared", re.search("`(-DBUILD_SHARED_LIBS=ON)`", page)[1],
+             re.search("`(LD_LIBRARY_PATH=.* ./my_program)`", page)[1])
 
 
 def single_header(someone):
