@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: MIT
 """Twenty networks that others wrote, as typenet's types, by way of ONNX.
 
-    foreign_networks.py ONNX_IMPORTED ONNX_TO_TYPENET [--networks NAME,... | all] [--exporters legacy,dynamo] [--table FILE]
+    foreign_networks.py ONNX_IMPORTED ONNX_TO_TYPENET [--networks NAME,... | all] [--exporters legacy,dynamo]
+                        [--keep FOLDER] [--table FILE]
 
 The list was fixed before the first of them was tried. Each network gets random weights, with a fixed seed, and is
 exported with both of PyTorch's exporters. Then typenet either predicts what onnxruntime predicts, to 1e-4 of the
 largest value, and the header that onnx_to_typenet prints compiles to the graph that made the predictions; or typenet
 refuses the file, with the node, its operator and the reason. At least 15 must agree, and no one may be wrong. --table
-writes docs/foreign_networks.md. Exit 77: a framework is missing; the networks of a missing library are left out.
+writes docs/foreign_networks.md, --keep keeps the ONNX files and takes those that are there. Exit 77: a framework is missing; the networks of a missing library are left out.
 """
 import argparse
 import os
@@ -148,3 +149,148 @@ NETWORKS = {
     "Unet": ("segmentation_models_pytorch", unet),
     "Wav2Letter": ("torchaudio", wav2letter),
 }
+
+
+def prepared(name):
+    """The model with random weights and its input, both with a fixed seed."""
+    import numpy as np
+    import torch
+
+    torch.manual_seed(7)
+    np.random.seed(7)
+    model, shape = NETWORKS[name][1]()
+    model = model.eval()
+    with torch.no_grad():
+        for key, value in model.state_dict().items():  # nothing may be equal by its initial value
+            if key.endswith("running_var"):
+                value.uniform_(0.7, 1.3)
+            elif key.endswith("running_mean"):
+                value.uniform_(-0.2, 0.2)
+            elif value.dtype == torch.float32 and value.dim() == 1:
+                value.add_(torch.empty_like(value).uniform_(-0.1, 0.1))
+    random = torch.Generator().manual_seed(3)
+    if isinstance(shape, list):  # batch, tokens, vocabulary
+        return model, torch.randint(0, shape[2], shape[:2], generator=random)
+    return model, torch.randn(*shape, generator=random)
+
+
+def channels_first(name, array):
+    """An array in the order of typenet, whose channels come first."""
+    import numpy as np
+
+    library = NETWORKS[name][0]
+    if array.ndim == 4 and library == "Keras":
+        array = array.transpose(0, 3, 1, 2)
+    elif array.ndim == 3 and library == "transformers":
+        array = array.transpose(0, 2, 1)
+    return np.ascontiguousarray(array, np.float32)
+
+
+def export(model, x, path, exporter):
+    import torch
+
+    if path.exists():
+        return
+    options = {"dynamo": True, "verbose": False} if exporter == "dynamo" else {"dynamo": False}
+    with torch.no_grad():
+        torch.onnx.export(model, (x,), str(path), **options)
+
+
+def attempt(a, name, exporter, model, x, folder):
+    """Returns the error of the predictions as text, or the reason why typenet refuses the file."""
+    import numpy as np
+    import onnxruntime
+    from onnx_import_test import check_header, run
+
+    path = (a.keep or folder) / f"{name}_{exporter}.onnx"
+    export(model, x, path, exporter)
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    theirs = channels_first(name, session.run(None, {session.get_inputs()[0].name: x.numpy()})[0]).ravel()
+    channels_first(name, x.numpy()).tofile(folder / "input")
+    try:
+        printed = run(a.program, path, folder / "input", folder / "output")
+    except RuntimeError as e:
+        refusal = re.search(r"onnx: \S*\.onnx: ((?:node \d+|input|output|the graph).*)", str(e))
+        if not refusal:
+            raise
+        return refusal[1]
+    ours = np.fromfile(folder / "output", np.float32)
+    if ours.shape != theirs.shape or not np.ptp(theirs) > 1e-6:
+        raise RuntimeError(f"{ours.shape} numbers instead of {theirs.shape}, or numbers that show nothing")
+    error = float(np.abs(ours - theirs).max() / np.abs(theirs).max())
+    if not error < 1e-4:
+        raise RuntimeError(f"the predictions differ by {error:.1e}")
+    if a.headers:
+        check_header(a, path, folder, printed)
+    return f"{error:.1e}"
+
+
+def versions():
+    import importlib.metadata as installed
+
+    found = []
+    for package in ("torch", "torchvision", "torchaudio", "onnxruntime", "timm", "keras", "transformers",
+                    "segmentation-models-pytorch"):
+        try:
+            found.append(f"{package} {installed.version(package).split('+')[0]}")
+        except installed.PackageNotFoundError:
+            pass
+    return ", ".join(found)
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    p.add_argument("program")
+    p.add_argument("tool")
+    p.add_argument("--networks", default="all")
+    p.add_argument("--exporters", default="legacy,dynamo")
+    p.add_argument("--no-headers", dest="headers", action="store_false", help="do not compile the headers")
+    p.add_argument("--keep", type=Path)
+    p.add_argument("--table", type=Path)
+    a = p.parse_args()
+    a.program, a.tool = Path(a.program).resolve(), Path(a.tool).resolve()
+    try:
+        import onnx_import_test  # noqa: F401, which exits if a framework is missing
+    except ImportError as e:
+        print(f"skipped: {e}")
+        return 77
+    warnings.simplefilter("ignore")
+    names = list(NETWORKS) if a.networks == "all" else a.networks.split(",")
+    exporters = a.exporters.split(",")
+    bad, agree, tried, rows = 0, 0, 0, []
+    if a.keep:
+        a.keep.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        results = []
+        try:
+            model, x = prepared(name)
+        except ImportError as e:
+            print(f"{name}: skipped: {e}", flush=True)
+            continue
+        except ValueError as e:  # a model that its library cannot make here
+            print(f"{name}: {e}", flush=True)
+            rows.append(f"| {name} | {NETWORKS[name][0]} | | not tried: {str(e).splitlines()[0]} | |")
+            tried += 1
+            continue
+        tried += 1
+        for exporter in exporters:
+            with tempfile.TemporaryDirectory() as folder:
+                try:
+                    results.append(attempt(a, name, exporter, model, x, Path(folder)))
+                except Exception as e:  # noqa: BLE001, an exporter may raise anything
+                    failed = str(e).strip().splitlines() or [type(e).__name__]
+                    is_export = not isinstance(e, RuntimeError) or type(e).__module__ != "builtins"
+                    results.append("the exporter fails" if is_export else f"FAILED: {failed[0][:300]}")
+                    bad += 0 if is_export else 1
+                print(f"{name} {exporter}: {results[-1]}", flush=True)
+        agree += any(re.fullmatch(r"\d\.\de-\d+", r) for r in results)
+        size = "x".join(map(str, x.shape[1:]))
+        rows.append(f"| {name} | {NETWORKS[name][0]} | {size} | " + " | ".join(r.replace("|", "\\|") for r in results) + " |")
+    print(f"{agree} of {tried} networks agree, {bad} wrong")
+    if a.table:
+        a.table.write_text(INTRO + "\n".join(rows) + "\n\nVersions: " + versions() + ".\n")
+    return 1 if bad or (a.networks == "all" and agree < 15 * tried / 20) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

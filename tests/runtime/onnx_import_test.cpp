@@ -4,6 +4,7 @@
 #include <dsl/io/onnx_import.hpp>
 
 #include "support/catch.hpp"
+#include "support/onnx_built.hpp"
 #include "support/onnx_networks.hpp"
 
 #include <unistd.h>
@@ -24,97 +25,16 @@ namespace {
 
 using dsl::test::drawn_trainer;
 
-/// A file with one input "x", built operator by operator.
-class model {
- public:
-  explicit model(std::vector<std::int64_t> const& dims = {1, 2, 4, 4}) {
-    file.set_ir_version(8);
-    file.add_opset_import()->set_version(17);
-    file.set_producer_name("test");
-    describe("x", dims, *graph().add_input());
-  }
-  pb::GraphProto& graph() { return *file.mutable_graph(); }
+using dsl::test::complaint;
+using dsl::test::layers_of;
+using model = dsl::test::built_model;
 
-  pb::NodeProto& add(std::string const& type, std::vector<std::string> const& in, std::string const& out) {
-    pb::NodeProto& n = *graph().add_node();
-    n.set_op_type(type);
-    for (std::string const& name : in) n.add_input(name);
-    n.add_output(out);
-    return n;
-  }
-  pb::TensorProto& tensor(std::string const& name, std::vector<std::int64_t> const& dims, std::vector<float> values) {
-    pb::TensorProto& t = *graph().add_initializer();
-    t.set_name(name);
-    t.set_data_type(pb::TensorProto::FLOAT);
-    for (std::int64_t d : dims) t.add_dims(d);
-    t.set_raw_data(values.data(), values.size() * sizeof(float));
-    return t;
-  }
-  pb::TensorProto& numbers(std::string const& name, std::vector<float> const& values) {
-    return tensor(name,
-                  values.size() == 1 ? std::vector<std::int64_t>{}
-                                     : std::vector<std::int64_t>{static_cast<std::int64_t>(values.size())},
-                  values);
-  }
-  void wholes(std::string const& name, std::vector<std::int64_t> const& values) {
-    pb::TensorProto& t = *graph().add_initializer();
-    t.set_name(name);
-    t.set_data_type(pb::TensorProto::INT64);
-    t.add_dims(static_cast<std::int64_t>(values.size()));
-    for (std::int64_t v : values) t.add_int64_data(v);
-  }
-  static void set(pb::NodeProto& n, char const* name, std::vector<std::int64_t> const& values) {
-    pb::AttributeProto& a = *n.add_attribute();
-    a.set_name(name);
-    a.set_type(pb::AttributeProto::INTS);
-    for (std::int64_t v : values) a.add_ints(v);
-  }
-  static void set(pb::NodeProto& n, char const* name, std::int64_t value) {
-    pb::AttributeProto& a = *n.add_attribute();
-    a.set_name(name);
-    a.set_type(pb::AttributeProto::INT);
-    a.set_i(value);
-  }
-  static void describe(std::string const& name, std::vector<std::int64_t> const& dims, pb::ValueInfoProto& to) {
-    to.set_name(name);
-    auto& type = *to.mutable_type()->mutable_tensor_type();
-    type.set_elem_type(pb::TensorProto::FLOAT);
-    for (std::int64_t d : dims) type.mutable_shape()->add_dim()->set_dim_value(d);
-  }
-  std::string bytes(std::string const& output = "y") {
-    pb::ModelProto whole = file;
-    whole.mutable_graph()->add_output()->set_name(output);
-    return whole.SerializeAsString();
-  }
-
-  pb::ModelProto file{};
-};
-
-/// Returns the layers of a file as its header has them, without the blanks in front of a line.
-std::string layers_of(std::string const& bytes, std::string const& folder = "") {
-  std::string const text = dsl::imported_network(bytes, "x.onnx", folder).header("x");
-  std::size_t const begin = text.find("using model"), end = text.find("\nstatic_assert");
+/// Returns a file's header without its blanks.
+std::string without_blanks(std::string const& bytes) {
   std::string all;
-  bool in_comment = false;
-  for (std::size_t i = begin; i < end; ++i) {
-    in_comment = text[i] != '\n' && (in_comment || text.compare(i, 2, "//") == 0);
-    bool const repeats = text[i] == ' ' && !all.empty() && all.back() == ' ';
-    if (!in_comment && !repeats) all += text[i] == '\n' ? ' ' : text[i];
-  }
-  while (!all.empty() && all.back() == ' ') all.pop_back();
-  for (std::size_t at; (at = all.find("  ")) != std::string::npos;) all.erase(at, 1);
-  return all.substr(all.find('=') + 2);
-}
-
-/// Returns what is wrong with a file; "" if nothing is.
-std::string complaint(std::string const& bytes, dsl::onnx_fault which, std::string const& folder = "") {
-  try {
-    dsl::imported_network const net(bytes, "x.onnx", folder);
-  } catch (dsl::onnx_error const& e) {
-    CHECK(static_cast<int>(e.which) == static_cast<int>(which));
-    return e.what();
-  }
-  return "";
+  for (char c : dsl::imported_network(bytes, "x.onnx", "").header("x"))
+    if (c != ' ' && c != '\n') all += c;
+  return all;
 }
 
 }  // namespace
@@ -237,6 +157,28 @@ TEST_CASE("onnx import: a concat that an exporter has flattened gets its branche
   model::set(m.add("Concat", {"a", "b", "c"}, "y"), "axis", 1);
   CHECK(layers_of(m.bytes()) ==
         "network<image<2, 4, 4>, concat<relu, sequential<sigmoid, concat<max_pool2d<1>, avg_pool2d<1>>>>>;");
+  model chain({1, 2});  // a concat of all layers of a chain, as in VoVNet
+  chain.tensor("w", {2, 2}, {1, 2, 3, 4}), chain.add("MatMul", {"x", "w"}, "a"), chain.add("MatMul", {"a", "w"}, "b");
+  chain.add("MatMul", {"b", "w"}, "c"), model::set(chain.add("Concat", {"x", "a", "b", "c"}, "y"), "axis", 1);
+  CHECK_THAT(without_blanks(chain.bytes()),
+             Catch::Contains("concat<identity,sequential<dense<2>,concat<identity,sequential<dense<2>,concat<identity,"
+                             "dense<2>>>>>>"));
+  model tangled;  // a concat whose operands share layers in another order: the convolution's weights are moved
+  tangled.tensor("w", {2, 2, 1, 1}, {1, 2, 3, 4}), tangled.tensor("v", {1, 6, 1, 1}, {1, 2, 3, 4, 5, 6});
+  tangled.add("Conv", {"x", "w"}, "a"), tangled.add("Tanh", {"x"}, "b"), tangled.add("Conv", {"a", "w"}, "c");
+  model::set(tangled.add("Concat", {"c", "b", "a"}, "d"), "axis", 1), tangled.add("Conv", {"d", "v"}, "y");
+  CHECK_THAT(without_blanks(tangled.bytes()),
+             Catch::Contains("concat<sequential<conv2d<2,1,bias<false>>,concat<identity,conv2d<2,1,bias<false>>>>,"
+                             "dsl::tanh>"));
+  dsl::imported_network const moved(tangled.bytes(), "x.onnx", "");
+  CHECK(moved.weights(2) == std::vector<float>{5, 6, 1, 2, 3, 4});
+  model bridge;  // a pool that two branches begin with is computed in both
+  model::set(bridge.add("MaxPool", {"x"}, "pool"), "kernel_shape", {1, 1});
+  bridge.add("Tanh", {"x"}, "a"), bridge.add("Sigmoid", {"pool"}, "b"), bridge.add("Add", {"a", "b"}, "c");
+  model::set(bridge.add("Concat", {"c", "pool"}, "y"), "axis", 1);
+  CHECK(layers_of(bridge.bytes()) ==
+        "network<image<2, 4, 4>, concat<add<dsl::tanh, sequential<max_pool2d<1>, "
+        "sigmoid>>, max_pool2d<1>>>;");
 }
 
 TEST_CASE("onnx import: further inputs and outputs keep their names", "[onnx]") {
@@ -447,13 +389,26 @@ TEST_CASE("onnx import: operators on constants are computed as ONNX defines them
   CHECK(scale({1, 5, 2}, [](model& m) { m.numbers("v", {3, 2, 1}), m.add("Max", {"w", "v"}, "c"); }) ==
         floats{3, 5, 2});
   CHECK(scale({1, 5, 2}, [](model& m) { m.numbers("v", {3}), m.add("Min", {"w", "v"}, "c"); }) == floats{1, 3, 2});
+  CHECK(scale({1, 5, -2}, [](model& m) {
+          m.numbers("zero", {0}), m.numbers("four", {4}), m.add("Clip", {"w", "zero", "four"}, "c");
+        }) == floats{1, 4, 0});
+  CHECK(scale({4, 5, 6}, [](model& m) { m.wholes("i", {2, -3, 2}), m.add("GatherElements", {"w", "i"}, "c"); }) ==
+        floats{6, 4, 6});
+  CHECK(scale({7, -7, 4}, [](model& m) { m.numbers("v", {3}), m.add("Mod", {"w", "v"}, "c"); }) == floats{1, 2, 1});
+  CHECK(scale({1, 2, 3}, [](model& m) {  // backwards
+          m.wholes("last", {-1}), m.wholes("end", {-9}), m.wholes("axis", {0});
+          m.add("Slice", {"w", "last", "end", "axis", "last"}, "c");
+        }) == floats{3, 2, 1});
+  CHECK(scale({1, 2, 3}, [](model& m) {
+          m.numbers("v", {3, 2, 1}), m.add("Greater", {"w", "v"}, "a"), m.add("Where", {"a", "w", "v"}, "c");
+        }) == floats{3, 2, 3});
   auto const refused = [](std::function<void(model&)> const& add, char const* why) {
     model m({1, 3});
     m.numbers("w", {2, 3, 4}), m.numbers("v", {3, 2, 1}), m.numbers("n", {7});
     add(m), m.add("Mul", {"x", "c"}, "y");
     CHECK_THAT(complaint(m.bytes(), onnx_fault::unsupported), Catch::Contains(why));
   };
-  for (char const* type : {"Clip", "HardSigmoid", "LeakyRelu", "Gelu", "Relu", "Elu", "Swish"})
+  for (char const* type : {"HardSigmoid", "LeakyRelu", "Gelu", "Relu", "Elu", "Swish"})
     refused([&](model& m) { m.add(type, {"w"}, "c"); },
             (std::string(type) + ") must be an operator that typenet computes on constants").c_str());
   refused([](model& m) { m.add("Max", {"w", "v", "n"}, "c"); }, "must have two constants; found 3");

@@ -16,6 +16,17 @@ constexpr value lower_dense(builder& b, value in, int units, int others = 0) {
   return b.append({.kind = op::dense}, in, {units, 1, 1});
 }
 
+constexpr value lower_pointwise_dense(builder& b, value in, int units, bool has_bias) {
+  b.require(units > 0, {.broken = rule::units_are_positive, .first = in.shape, .found = units});
+  b.parameter({.role = role::kernel,
+               .dims = {units, in.shape.channels, 1, 1},
+               .rank = 2,
+               .fan_in = in.shape.channels,
+               .fan_out = units});
+  if (has_bias) b.parameter({.role = role::bias, .dims = {units, 1, 1, 1}});
+  return b.append({.kind = op::conv2d}, in, {units, in.shape.height, in.shape.width});
+}
+
 }  // namespace detail
 
 /// A fully connected layer: every output is a weighted sum of all inputs plus a bias. Its input must be flat. The
@@ -36,14 +47,7 @@ struct dense {
 template <int Units, option::bias Bias = option::bias{true}>
 struct pointwise_dense {
   static constexpr value lower(builder& b, value in) {
-    b.require(Units > 0, {.broken = rule::units_are_positive, .first = in.shape, .found = Units});
-    b.parameter({.role = role::kernel,
-                 .dims = {Units, in.shape.channels, 1, 1},
-                 .rank = 2,
-                 .fan_in = in.shape.channels,
-                 .fan_out = Units});
-    if (Bias.is_added) b.parameter({.role = role::bias, .dims = {Units, 1, 1, 1}});
-    return b.append({.kind = op::conv2d}, in, {Units, in.shape.height, in.shape.width});
+    return detail::lower_pointwise_dense(b, in, Units, Bias.is_added);
   }
 };
 // pointwise_dense<3072> on 768x1x197 -> 3072x1x197

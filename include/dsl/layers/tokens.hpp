@@ -19,6 +19,19 @@ constexpr void learnt_constants(builder& b, long long tokens, int channels, init
   b.initialize_with(outside);
 }
 
+constexpr value lower_embedding(builder& b, value in, int vocabulary, int features) {
+  b.require(is_vocabulary(vocabulary) && features > 0,
+            {.broken = rule::embedding_has_a_vocabulary, .wanted = features, .found = vocabulary});
+  initializer const outside = b.initialize_with({distribution::truncated_normal, 0.02});
+  b.parameter({.role = role::kernel,
+               .dims = {vocabulary, features, 1, 1},
+               .rank = 2,
+               .fan_in = vocabulary,
+               .fan_out = features});
+  b.initialize_with(outside);
+  return b.append({.kind = op::embedding, .groups = vocabulary}, in, {features, in.shape.height, in.shape.width});
+}
+
 }  // namespace detail
 
 /// Replaces each token by Features numbers that are learnt for it. Its input has the numbers of the tokens, 0 to
@@ -26,18 +39,7 @@ constexpr void learnt_constants(builder& b, long long tokens, int channels, init
 /// initialised like those of position_embedding.
 template <int Vocabulary, int Features>
 struct embedding {
-  static constexpr value lower(builder& b, value in) {
-    b.require(is_vocabulary(Vocabulary) && Features > 0,
-              {.broken = rule::embedding_has_a_vocabulary, .wanted = Features, .found = Vocabulary});
-    initializer const outside = b.initialize_with({distribution::truncated_normal, 0.02});
-    b.parameter({.role = role::kernel,
-                 .dims = {Vocabulary, Features, 1, 1},
-                 .rank = 2,
-                 .fan_in = Vocabulary,
-                 .fan_out = Features});
-    b.initialize_with(outside);
-    return b.append({.kind = op::embedding, .groups = Vocabulary}, in, {Features, in.shape.height, in.shape.width});
-  }
+  static constexpr value lower(builder& b, value in) { return detail::lower_embedding(b, in, Vocabulary, Features); }
 };
 // embedding<96, 128> on 1x1x64 -> 128x1x64, with 96 * 128 numbers
 

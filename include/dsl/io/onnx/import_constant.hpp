@@ -41,6 +41,20 @@ inline void onnx_copy(onnx_constant const& a, std::size_t from, onnx_constant& b
     b.reals[to] = a.reals[from];
 }
 
+/// Returns dims with as many axes of size 1 in front as are needed for at least `rank` dims.
+[[gnu::cold]] std::vector<std::int64_t> onnx_widened(std::vector<std::int64_t> dims, std::size_t rank);
+
+/// Finds the place of an element of a tensor that is repeated along axes of size 1 until it has the dims `wide`.
+class onnx_spread {
+ public:
+  [[gnu::cold]] onnx_spread(std::vector<std::int64_t> const& narrow, std::vector<std::int64_t> const& wide);
+  /// Returns the number of the narrow tensor that is number i of the wide one.
+  [[gnu::cold]] std::size_t operator()(std::size_t i) const;
+
+ private:
+  std::vector<std::size_t> wide_, strides_;
+};
+
 /// Returns a tensor with its axes in another order: axis i of the result is axis order[i] of `a`.
 [[gnu::cold]] onnx_constant onnx_transposed(onnx_constant const& a, std::vector<int> const& order);
 /// Returns the `size` elements begin, begin + step, ... along one axis. All of them must lie within the axis.

@@ -48,6 +48,30 @@ TYPENET_INLINE onnx_constant onnx_empty(std::vector<std::int64_t> const& dims, b
   return c;
 }
 
+TYPENET_INLINE std::vector<std::int64_t> onnx_widened(std::vector<std::int64_t> dims, std::size_t rank) {
+  if (dims.size() < rank) dims.insert(dims.begin(), rank - dims.size(), 1);
+  return dims;
+}
+
+TYPENET_INLINE onnx_spread::onnx_spread(std::vector<std::int64_t> const& narrow, std::vector<std::int64_t> const& wide)
+    : wide_(wide.begin(), wide.end()), strides_(wide.size()) {
+  std::vector<std::int64_t> const dims = onnx_widened(narrow, wide.size());
+  std::size_t step = 1;
+  for (std::size_t d = wide.size(); d-- > 0;) {
+    strides_[d] = dims[d] == 1 ? 0 : step;
+    step *= static_cast<std::size_t>(dims[d]);
+  }
+}
+
+TYPENET_INLINE std::size_t onnx_spread::operator()(std::size_t i) const {
+  std::size_t from = 0;
+  for (std::size_t d = wide_.size(); d-- > 0;) {
+    from += i % wide_[d] * strides_[d];
+    i /= wide_[d];
+  }
+  return from;
+}
+
 TYPENET_INLINE onnx_constant onnx_transposed(onnx_constant const& a, std::vector<int> const& order) {
   std::size_t const rank = a.dims.size();
   std::vector<std::int64_t> dims(rank);

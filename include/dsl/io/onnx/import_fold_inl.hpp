@@ -13,22 +13,6 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Returns dims with as many axes of size 1 in front as are needed for at least `rank` dims.
-[[gnu::cold]] inline std::vector<std::int64_t> onnx_widened(std::vector<std::int64_t> dims, std::size_t rank) {
-  if (dims.size() < rank) dims.insert(dims.begin(), rank - dims.size(), 1);
-  return dims;
-}
-
-/// Returns how many operands an operator has that is computed during the import if all of them are constants; 0 for
-/// other operators.
-[[gnu::cold]] inline int onnx_folded_operands(std::string const& type) {
-  for (char const* each : {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min"})
-    if (type == each) return 2;
-  for (char const* each : {"Sqrt", "Neg", "Abs", "Exp", "Log", "Reciprocal", "Floor", "Ceil"})
-    if (type == each) return 1;
-  return 0;
-}
-
 TYPENET_INLINE bool onnx_reader::fold() {
   std::string const& type = node_->op_type();
   if (type == "Constant") {
@@ -76,11 +60,21 @@ TYPENET_INLINE bool onnx_reader::fold() {
   if (type == "Expand") {
     std::vector<std::int64_t> const dims = wholes(1);
     std::int64_t const count = onnx_count(dims);
-    need(a.count() == 1, "must expand a single number", std::to_string(a.count()) + " numbers");
-    if (count < 0 || count > budget_ || dims.size() > static_cast<std::size_t>(onnx_most_axes))
+    std::vector<std::int64_t> const narrow = onnx_widened(a.dims, dims.size()), asked = onnx_widened(dims, rank);
+    std::vector<std::int64_t> wide = asked;
+    for (std::size_t i = 0; i < wide.size(); ++i) {
+      if (narrow[i] != 1 && asked[i] != 1 && narrow[i] != asked[i])
+        damaged("must expand axes of size 1; found " + std::to_string(narrow[i]));
+      if (asked[i] == 1) wide[i] = narrow[i];
+    }
+    std::int64_t const all = onnx_count(wide);
+    if (all < 0 || all > budget_ || count < 0 || count > budget_ ||
+        dims.size() > static_cast<std::size_t>(onnx_most_axes))
       refuse("must not compute more constants than fit in memory", "more than 64 million numbers");
-    onnx_constant c = onnx_empty(onnx_widened(dims, rank), a.is_whole);
-    for (std::size_t i = 0; i < c.count(); ++i) onnx_copy(a, 0, c, i);
+    onnx_constant c = onnx_empty(wide, a.is_whole);
+    onnx_spread const from(a.dims, wide);
+    for (std::size_t i = 0; i < c.count(); ++i) onnx_copy(a, from(i), c, i);
+    c.name = a.name;
     give(std::move(c));
     return true;
   }
@@ -92,11 +86,13 @@ TYPENET_INLINE bool onnx_reader::fold() {
                               ? is_constant(1) && number(1)->is_whole
                               : to == onnx_messages::TensorProto::INT64 || to == onnx_messages::TensorProto::INT32 ||
                                     to == onnx_messages::TensorProto::BOOL;
-    if (type != "Identity" && to_whole != a.is_whole) {
+    if (type != "Identity" && (to_whole != a.is_whole || to == onnx_messages::TensorProto::BOOL)) {
       c = onnx_empty(a.dims, to_whole);
       for (std::size_t i = 0; i < a.count(); ++i) {
         double const n = a.at(i);
-        if (to_whole)
+        if (to == onnx_messages::TensorProto::BOOL)
+          c.wholes[i] = n != 0 ? 1 : 0;
+        else if (to_whole)
           c.wholes[i] = n > -9e18 && n < 9e18 ? static_cast<std::int64_t>(n) : 0;
         else
           c.reals[i] = static_cast<float>(n);
@@ -182,7 +178,7 @@ TYPENET_INLINE bool onnx_reader::fold() {
   if (type == "Gather") {
     onnx_constant const& which = *number(1);
     std::size_t const axis = axis_of(whole("axis", 0), rank);
-    if (!which.is_whole || which.dims.size() > 1) refuse("must have a list of indices", "another tensor");
+    if (!which.is_whole || which.dims.size() + rank > 9) refuse("must have indices", "another tensor");
     std::vector<std::int64_t> all = which.wholes;
     for (std::int64_t& i : all) {
       if (i < -a.dims[axis] || i >= a.dims[axis]) damaged("must have indices within the axis");
@@ -191,7 +187,29 @@ TYPENET_INLINE bool onnx_reader::fold() {
     if (static_cast<double>(a.count()) * static_cast<double>(all.size()) > static_cast<double>(budget_) * 4)
       refuse("must not compute more constants than fit in memory", "more than 64 million numbers");
     onnx_constant c = onnx_taken(a, axis, all);
-    if (which.dims.empty()) c.dims.erase(c.dims.begin() + static_cast<std::ptrdiff_t>(axis));
+    c.dims.erase(c.dims.begin() + static_cast<std::ptrdiff_t>(axis));
+    c.dims.insert(c.dims.begin() + static_cast<std::ptrdiff_t>(axis), which.dims.begin(), which.dims.end());
+    give(std::move(c));
+    return true;
+  }
+  if (type == "GatherElements") {
+    onnx_constant const& which = *number(1);
+    std::size_t const axis = axis_of(whole("axis", 0), rank);
+    bool fits = which.is_whole && which.dims.size() == rank;
+    for (std::size_t d = 0; fits && d < rank; ++d) fits = d == axis || which.dims[d] <= a.dims[d];
+    if (!fits) damaged("must have an index for each element of the result");
+    std::vector<std::size_t> steps(rank, 1);
+    for (std::size_t d = rank; d-- > 1;) steps[d - 1] = steps[d] * static_cast<std::size_t>(a.dims[d]);
+    onnx_constant c = onnx_empty(which.dims, a.is_whole);
+    for (std::size_t i = 0; i < c.count(); ++i) {
+      std::int64_t index = which.wholes[i];
+      if (index < -a.dims[axis] || index >= a.dims[axis]) damaged("must have indices within the axis");
+      if (index < 0) index += a.dims[axis];
+      std::size_t rest = i, from = static_cast<std::size_t>(index) * steps[axis];
+      for (std::size_t d = rank; d-- > 0; rest /= static_cast<std::size_t>(which.dims[d]))
+        if (d != axis) from += rest % static_cast<std::size_t>(which.dims[d]) * steps[d];
+      onnx_copy(a, from, c, i);
+    }
     give(std::move(c));
     return true;
   }
@@ -208,15 +226,20 @@ TYPENET_INLINE bool onnx_reader::fold() {
     for (std::size_t i = 0; i < begins.size(); ++i) {
       std::size_t const axis = axis_of(which[i], rank);
       std::int64_t const size = c.dims[axis];
-      need(steps[i] > 0, "must have steps above 0", std::to_string(steps[i]));
+      need(steps[i] != 0 && steps[i] > -0x7fffffff, "must have steps other than 0", std::to_string(steps[i]));
       auto const clamped = [&](std::int64_t at) {
         std::int64_t const from = at < -size ? 0 : at < 0 ? at + size : at;
         return from > size ? size : from;
       };
       std::vector<std::int64_t> all;
-      for (std::int64_t at = clamped(begins[i]); at < clamped(ends[i]); at += steps[i]) {
+      for (std::int64_t at = clamped(begins[i]); steps[i] > 0 && at < clamped(ends[i]); at += steps[i]) {
         all.push_back(at);
         if (steps[i] > size) break;
+      }
+      if (steps[i] < 0) {  // backwards: the first one may be the last of the axis, and the end lies before the axis
+        std::int64_t const end = ends[i] < -size ? -1 : clamped(ends[i]);
+        for (std::int64_t at = clamped(begins[i]) < size ? clamped(begins[i]) : size - 1; at > end; at += steps[i])
+          all.push_back(at);
       }
       c = onnx_taken(c, axis, all);
     }
@@ -238,35 +261,28 @@ TYPENET_INLINE bool onnx_reader::fold() {
     give(std::move(c));
     return true;
   }
-  return fold_arithmetic(type);
-}
-
-TYPENET_INLINE bool onnx_reader::fold_arithmetic(std::string const& type) {
-  int const operands = onnx_folded_operands(type);
-  need(operands > 0, "must be an operator that typenet computes on constants", shown(node_->op_type()));
-  need(node_->input_size() == operands && has(operands - 1),
-       operands == 2 ? "must have two constants" : "must have one constant", std::to_string(node_->input_size()));
-  onnx_constant const& a = *number(0);
-  onnx_constant const& b = *number(operands - 1);
-  bool const scalar = (b.count() == 1 || a.count() == 1) && b.count() > 0 && a.count() > 0;
-  need(a.dims == b.dims || scalar, "must have constants of the same shape, or one of them a single number",
-       "other shapes");
-  bool const first = a.count() != b.count() ? a.count() > b.count() : a.dims.size() >= b.dims.size();
-  std::size_t const rank = a.dims.size() > b.dims.size() ? a.dims.size() : b.dims.size();
-  onnx_constant c = onnx_empty(onnx_widened(first ? a.dims : b.dims, rank), a.is_whole && b.is_whole);
-  onnx_function f;
-  f.what = type;
-  for (std::size_t i = 0; i < c.count(); ++i) {
-    double const x = a.at(a.count() == 1 ? 0 : i), y = b.at(b.count() == 1 ? 0 : i);
-    double n = type == "Floor" ? std::floor(x) : type == "Ceil" ? std::ceil(x) : onnx_apply(f, x, y);
-    if (c.is_whole && type == "Div") n = std::trunc(n);
-    if (c.is_whole)
-      c.wholes[i] = n > -9e18 && n < 9e18 ? static_cast<std::int64_t>(n) : 0;
-    else
-      c.reals[i] = static_cast<float>(n);
+  if (type == "Clip") {
+    auto const bound = [&](int i, char const* name, double otherwise) {
+      if (!has(i)) return real(name, otherwise);
+      need(number(i)->count() == 1, "must have a number as bound", std::to_string(number(i)->count()) + " numbers");
+      return number(i)->at(0);
+    };
+    double const least = bound(1, "min", -1e300), most = bound(2, "max", 1e300);
+    onnx_constant c = a;
+    for (std::size_t i = 0; i < c.count(); ++i) {
+      double const n = a.at(i) < least ? least : a.at(i) > most ? most : a.at(i);
+      if (n == a.at(i)) continue;
+      if (c.is_whole)
+        c.wholes[i] = n > -9e18 && n < 9e18 ? static_cast<std::int64_t>(n) : 0;
+      else
+        c.reals[i] = static_cast<float>(n);
+    }
+    c.name.clear();
+    give(std::move(c));
+    return true;
   }
-  give(std::move(c));
-  return true;
+  if (type == "Where" || type == "Range" || type == "Trilu") return fold_mask(type);
+  return fold_arithmetic(type);
 }
 
 }  // namespace dsl::detail::TYPENET_MODE

@@ -3,6 +3,7 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/io/onnx/import_axes.hpp>
+#include <dsl/layers/window.hpp>
 #include <dsl/operations/operation.hpp>
 
 #include <memory>
@@ -12,12 +13,14 @@
 namespace dsl::detail::TYPENET_MODE {
 
 struct onnx_function;
+struct onnx_products;
 using onnx_value = std::shared_ptr<onnx_function>;
 
 /// A value, or the result of elementwise operators on one value. Exporters write an activation as one operator or as
 /// several (gelu: Div, Erf, Add, Mul, Mul). Such operators are therefore collected until another kind of operator reads
 /// the result; then the activation is recognised by the numbers that it computes. `what` is "" for a value that a layer
-/// makes, "number" for a constant, or otherwise the operator's type.
+/// makes, "number" for a constant, "mean" for the mean over the channels, or otherwise the operator's type. Two results
+/// are no functions of numbers: a Pad, and the products of queries and keys, which become part of the next layer.
 struct onnx_function {
   std::string what{};
   double number = 0;                 // of a "number"; otherwise an attribute
@@ -30,6 +33,11 @@ struct onnx_function {
   std::string place{};  // of the operator, for messages
   std::string path{};   // of its module
   int readers = 0;      // operators that read it; for a view, at least 2 if the viewed value has several readers
+  option::pad zeros{};  // of a Pad
+  std::shared_ptr<onnx_products const> products{};
+
+  /// Whether a layer or an activation can be made of it alone.
+  bool is_function() const { return what != "Pad" && what != "products"; }
 };
 
 /// An activation that typenet has a layer for.
@@ -53,6 +61,10 @@ inline constexpr double onnx_largest_bound = 1e29;
 
 /// Returns the value of f if `from` has the value x. Sets `depends` if f also reads a value other than `from`.
 [[gnu::cold]] double onnx_evaluate(onnx_function const& f, onnx_function const& from, double x, bool& depends);
+
+/// Finds a normalisation over the channels, written as operators: (x - mean) / sqrt(variance + epsilon). Returns x, or
+/// null if f is something else.
+[[gnu::cold]] onnx_value onnx_normalised(onnx_value const& f, double& epsilon);
 
 /// Finds an activation that computes f from one of the values that f depends on; if there are several such values, uses
 /// the one nearest to f. Returns this value, or null if there is no such activation.

@@ -117,6 +117,39 @@ TYPENET_INLINE double onnx_evaluate(onnx_function const& f, onnx_function const&
   return false;
 }
 
+/// Returns the other operand of an operator with two operands, one of which is a number; null for another operator.
+[[gnu::cold]] inline onnx_value onnx_beside_number(onnx_value const& f, char const* type, double& number) {
+  if (f->what != type || f->inputs.size() != 2) return nullptr;
+  std::size_t const at = f->inputs[0]->what == "number" ? 0 : 1;
+  if (f->inputs[at]->what != "number") return nullptr;
+  number = f->inputs[at]->number;
+  return f->inputs[1 - at];
+}
+
+TYPENET_INLINE onnx_value onnx_normalised(onnx_value const& f, double& epsilon) {
+  if ((f->what != "Div" && f->what != "Mul") || f->inputs.size() != 2) return nullptr;
+  onnx_value centred = f->inputs[0], deviation = f->inputs[1];
+  if (f->what == "Mul") {
+    if (centred->what == "Reciprocal") std::swap(centred, deviation);
+    if (deviation->what != "Reciprocal") return nullptr;
+    deviation = deviation->inputs[0];
+  }
+  if (centred->what != "Sub" || centred->inputs[1]->what != "mean" || deviation->what != "Sqrt") return nullptr;
+  onnx_value const x = centred->inputs[0];
+  if (centred->inputs[1]->inputs[0] != x) return nullptr;
+  onnx_value const variance = onnx_beside_number(deviation->inputs[0], "Add", epsilon);
+  if (!variance || variance->what != "mean") return nullptr;
+  onnx_value const squares = variance->inputs[0];
+  double power = 0;
+  onnx_value const root = onnx_beside_number(squares, "Pow", power);
+  auto const is_centred = [&](onnx_value const& c) {
+    return c->what == "Sub" && c->inputs[0] == x && c->inputs[1]->what == "mean" && c->inputs[1]->inputs[0] == x;
+  };
+  bool const powered = root && power == 2 && squares->inputs[1]->what == "number" && is_centred(root);
+  bool const multiplied = squares->what == "Mul" && is_centred(squares->inputs[0]) && is_centred(squares->inputs[1]);
+  return powered || multiplied ? x : nullptr;
+}
+
 TYPENET_INLINE onnx_value onnx_recognise(onnx_value const& f, onnx_activation& found) {
   std::vector<onnx_value> next{f};  // from the operator to its operands
   for (std::size_t i = 0; i < next.size(); ++i) {

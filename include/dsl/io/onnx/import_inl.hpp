@@ -3,16 +3,21 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/io/onnx/import.hpp>
+#include <dsl/io/onnx/import_arithmetic.hpp>
+#include <dsl/io/onnx/import_attention.hpp>
 #include <dsl/io/onnx/import_file.hpp>
 #include <dsl/io/onnx/import_fold.hpp>
 #include <dsl/io/onnx/import_layers.hpp>
 #include <dsl/io/onnx/import_movement.hpp>
 #include <dsl/io/onnx/import_names.hpp>
+#include <dsl/io/onnx/import_norms.hpp>
 #include <dsl/io/onnx/import_operators.hpp>
 #include <dsl/io/onnx/import_reader.hpp>
 #include <dsl/io/onnx/import_text.hpp>
+#include <dsl/io/onnx/import_tokens.hpp>
 #include <dsl/io/weight_names.hpp>
 #include <dsl/rules/judge.hpp>
+#include <dsl/rules/sentence.hpp>
 
 #include <memory>
 #include <string>
@@ -22,12 +27,12 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Whether a verdict is about the layer that node n belongs to.
+/// Whether a verdict is about the layer that node n belongs to, or about a layer around it.
 [[gnu::cold]] inline bool onnx_is_about(graph_view const& g, int n, verdict const& why) {
   verdict here;
   place(g, n, here);
-  bool same = here.depth == why.depth;
-  for (int i = 0; same && i < here.depth; ++i) same = here.path[i] == why.path[i];
+  bool same = here.depth >= why.depth;
+  for (int i = 0; same && i < why.depth; ++i) same = here.path[i] == why.path[i];
   return same;
 }
 
@@ -65,10 +70,11 @@ TYPENET_INLINE imported_network::imported_network(std::string_view bytes, std::s
     int n = 0;
     for (int i = 0; i < g.size.nodes; ++i)
       if (detail::onnx_is_about(g, i, graph_.why)) n = graph_.layers[static_cast<std::size_t>(i)];
-    throw onnx_error(onnx_fault::unsupported, "onnx: " + file_ + ": " +
-                                                  net_.layers[static_cast<std::size_t>(n < 0 ? 0 : n)].place +
-                                                  " must be a valid layer; found that it breaks rule " +
-                                                  std::to_string(static_cast<int>(graph_.why.broken)));
+    std::string const layer = detail::onnx_layer_text(net_, net_.layers[static_cast<std::size_t>(n < 0 ? 0 : n)]);
+    throw onnx_error(onnx_fault::unsupported,
+                     "onnx: " + file_ + ": " + net_.layers[static_cast<std::size_t>(n < 0 ? 0 : n)].place +
+                         " must be a valid layer; found " + layer + ", which breaks the rule \"" +
+                         rules::sentence_of(graph_.why.broken) + "\"");
   }
   for (int n = 0; n < g.size.nodes; ++n) {
     int const from = graph_.layers[static_cast<std::size_t>(n)];

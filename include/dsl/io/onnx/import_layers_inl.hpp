@@ -20,9 +20,7 @@ TYPENET_INLINE bool onnx_reader::read_layer() {
   if (type == "ConvTranspose") return read_transposed(), true;
   if (type == "MaxPool" || type == "AveragePool" || type == "GlobalMaxPool") return read_pool(), true;
   if (type == "GlobalAveragePool" || type == "ReduceMean") return read_mean(), true;
-  if (type == "BatchNormalization") return read_batch_norm(), true;
-  if (type == "LayerNormalization") return read_layer_norm(), true;
-  if (type == "LRN") return read_response_norm(), true;
+  if (read_norm()) return true;
   if (type == "Softmax") return read_softmax(), true;
   if (type == "Gemm") return read_gemm(), true;
   if (type == "MatMul" && is_constant(1)) return read_matmul(), true;
@@ -35,9 +33,15 @@ TYPENET_INLINE void onnx_reader::read_window(onnx_layer& l, shape const& in) {
     if (n < 0 || n > 0x7fffffff / 4) damaged(std::string("must have ") + what + " of at least 0");
     return static_cast<int>(n);
   };
-  std::vector<std::int64_t> const kernel = list("kernel_shape", {l.what.window.height, l.what.window.width});
-  std::vector<std::int64_t> const strides = list("strides", {1, 1}), dilations = list("dilations", {1, 1});
+  std::vector<std::int64_t> kernel = list("kernel_shape", {l.what.window.height, l.what.window.width});
+  std::vector<std::int64_t> strides = list("strides", {1, 1}), dilations = list("dilations", {1, 1});
   std::vector<std::int64_t> pads = list("pads", {0, 0, 0, 0});
+  if (operand(0).value->axes.size() == 3) {  // over the length of a sequence, which is one row
+    for (std::vector<std::int64_t>* each : {&kernel, &dilations})
+      if (each->size() == 1) each->insert(each->begin(), 1);
+    if (strides.size() == 1) strides.push_back(strides[0]);
+    if (pads.size() == 2) pads = {0, pads[0], 0, pads[1]};
+  }
   if (kernel.size() != 2 || strides.size() != 2 || pads.size() != 4 || dilations.size() != 2)
     damaged("must have a window of two axes");
   window& w = l.what.window;
@@ -63,8 +67,9 @@ TYPENET_INLINE void onnx_reader::read_window(onnx_layer& l, shape const& in) {
       pads[static_cast<std::size_t>(axis) + 2] = automatic == "SAME_UPPER" ? zeros - less : less;
     }
   }
-  l.zeros = {whole_of(pads[0], "padding"), whole_of(pads[1], "padding"), whole_of(pads[2], "padding"),
-             whole_of(pads[3], "padding")};
+  // `zeros` has those of a Pad before the window.
+  l.zeros = {l.zeros.top + whole_of(pads[0], "padding"), l.zeros.left + whole_of(pads[1], "padding"),
+             l.zeros.bottom + whole_of(pads[2], "padding"), l.zeros.right + whole_of(pads[3], "padding")};
   int const high = w.rows().span(), wide = w.columns().span();
   need(l.zeros.top < high && l.zeros.bottom < high && l.zeros.left < wide && l.zeros.right < wide,
        "must have less padding than its kernel",
@@ -77,11 +82,48 @@ TYPENET_INLINE void onnx_reader::read_window(onnx_layer& l, shape const& in) {
        "must have a kernel that fits into its padded input", std::to_string(high) + "x" + std::to_string(wide));
 }
 
+TYPENET_INLINE onnx_value onnx_reader::before_padding(option::pad& zeros, bool is_max) {
+  if (!has(0)) damaged("must have at least 1 operands");
+  onnx_value const v = operand(0).value;
+  std::string const automatic = text("auto_pad", "NOTSET");
+  bool const fits =
+      v && v->what == "Pad" && automatic != "SAME_UPPER" && automatic != "SAME_LOWER" && is_max == (v->number != 0);
+  if (!fits) return value(0);
+  std::vector<std::int64_t> kernel = list("kernel_shape", {}), dilations = list("dilations", {});
+  if (kernel.empty() && has(1) && is_constant(1) && number(1)->dims.size() > 2)
+    kernel.assign(number(1)->dims.begin() + 2, number(1)->dims.end());
+  std::vector<std::int64_t> const pads = list("pads", std::vector<std::int64_t>(2 * kernel.size()));
+  dilations.resize(kernel.size(), 1);
+  std::size_t const sides = kernel.size();
+  if (sides < 1 || sides > 2 || pads.size() != 2 * sides) return value(0);
+  option::pad const& z = v->zeros;
+  for (std::size_t i = 0; i < sides; ++i) {
+    bool const columns = i + 1 == sides;
+    for (std::int64_t const n : {kernel[i], dilations[i], pads[i], pads[i + sides]})
+      if (n < 0 || n > 0xffff) return value(0);
+    std::int64_t const span = (kernel[i] - 1) * dilations[i] + 1;
+    if ((columns ? z.left : z.top) + pads[i] >= span || (columns ? z.right : z.bottom) + pads[i + sides] >= span)
+      return value(0);
+    // The mean of a window may leave out padding of its own, but not that of the Pad.
+    bool const counts = node_->op_type() != "AveragePool" || whole("count_include_pad", 0) != 0;
+    if (!counts && (pads[i] != 0 || pads[i + sides] != 0)) return value(0);
+  }
+  zeros = z;
+  return made(v->inputs[0]);
+}
+
 TYPENET_INLINE void onnx_reader::read_convolution() {
-  onnx_value const x = picture(value(0));
-  constant const kernels = number(1);
-  shape const in = shape_of(x);
   onnx_layer l;
+  onnx_value const operand_0 = before_padding(l.zeros, false);
+  std::size_t const rank = operand_0->axes.size();
+  onnx_value const x = picture(operand_0);
+  constant kernels = number(1);
+  shape const in = shape_of(x);
+  if (rank == 3 && kernels->dims.size() == 3) {
+    auto wider = std::make_shared<onnx_constant>(*kernels);
+    wider->dims.insert(wider->dims.begin() + 2, 1);
+    kernels = wider;
+  }
   l.what.kind = op::conv2d;
   std::int64_t const groups = whole("group", 1);
   if (kernels->dims.size() != 4 || kernels->dims[0] < 1 || kernels->dims[2] < 1 || kernels->dims[3] < 1 ||
@@ -93,14 +135,18 @@ TYPENET_INLINE void onnx_reader::read_convolution() {
   l.what.window.height = static_cast<int>(kernels->dims[2]), l.what.window.width = static_cast<int>(kernels->dims[3]);
   read_window(l, in);
   auto const filters = static_cast<int>(kernels->dims[0]);
-  l.weights.push_back(parameter(1, {filters, in.channels / l.what.groups, l.what.window.height, l.what.window.width}));
+  std::vector<std::int64_t> dims{filters, in.channels / l.what.groups, l.what.window.height, l.what.window.width};
+  if (rank == 3) dims.erase(dims.begin() + 2);
+  l.weights.push_back(parameter(1, dims));
+  auto const is_own = [&](char const* word) { return file_.is_own() && node_->doc_string().ends_with(word); };
+  l.kernel_rank = is_own("pointwise_dense)") ? 2 : rank == 3 || is_own("conv1d)") ? 3 : 4;
   l.has_bias = has(2);
   if (l.has_bias) l.weights.push_back(parameter(2, {filters}));
   l.path = path_of_weight(kernels);
   window const& w = l.what.window;
   shape const out{filters, extent_of(in.height, w.rows().span(), w.rows().stride, l.zeros.top, l.zeros.bottom).size,
                   extent_of(in.width, w.columns().span(), w.columns().stride, l.zeros.left, l.zeros.right).size};
-  give(append(std::move(l), x, out, onnx_axes_of(out, 4)));
+  give(as_operand(append(std::move(l), x, out, onnx_axes_of(out, 4)), rank));
 }
 
 TYPENET_INLINE void onnx_reader::read_transposed() {
@@ -142,10 +188,13 @@ TYPENET_INLINE void onnx_reader::read_transposed() {
 }
 
 TYPENET_INLINE void onnx_reader::read_pool() {
-  onnx_value const x = picture(value(0));
-  shape const in = shape_of(x);
   onnx_layer l;
   l.what.kind = node_->op_type() == "AveragePool" ? op::avg_pool2d : op::max_pool2d;
+  onnx_value const operand_0 = before_padding(l.zeros, l.what.kind == op::max_pool2d);
+  bool const had_padding = l.zeros.top + l.zeros.left + l.zeros.bottom + l.zeros.right > 0;
+  std::size_t const rank = operand_0->axes.size();
+  onnx_value const x = picture(operand_0);
+  shape const in = shape_of(x);
   if (node_->op_type() == "GlobalMaxPool")
     l.what.window = {in.height, in.width, 1, 0, 0};
   else
@@ -159,7 +208,7 @@ TYPENET_INLINE void onnx_reader::read_pool() {
     return up;
   };
   shape const out{in.channels, side(in.height, w.rows(), l.zeros.bottom), side(in.width, w.columns(), l.zeros.right)};
-  bool const counts = whole("count_include_pad", 0) != 0;
+  bool const counts = had_padding || whole("count_include_pad", 0) != 0;
   if (l.what.kind == op::avg_pool2d) {
     l.what.counts_padding = counts || (!has_zeros && !l.rounds_up);
     need(!counts || !l.rounds_up, "must not count padding if its last window may end beyond the image", "ceil_mode");
@@ -167,19 +216,31 @@ TYPENET_INLINE void onnx_reader::read_pool() {
     need(1LL * w.height * w.width <= 65'536, "must have a window of at most 65,536 pixels",
          std::to_string(w.height) + "x" + std::to_string(w.width));
   }
-  give(append(std::move(l), x, out, onnx_axes_of(out, 4)));
+  give(as_operand(append(std::move(l), x, out, onnx_axes_of(out, 4)), rank));
 }
 
 TYPENET_INLINE void onnx_reader::read_mean() {
-  onnx_value const x = value(0);
-  std::size_t const rank = x->axes.size();
-  std::vector<std::int64_t> which = {2, 3};
+  std::vector<std::int64_t> which = {};
   bool keeps = true;
+  if (!has(0)) damaged("must have at least 1 operands");
   if (node_->op_type() == "ReduceMean") {
     which = list_or_operand("axes", 1);
     keeps = whole("keepdims", 1) != 0;
-  } else {
-    need(rank == 4, "must read a tensor of four axes (batch, channels, height, width)", std::to_string(rank) + " axes");
+    if (onnx_value const f = operand(0).value) {
+      onnx_value const base = f->what.empty() || !f->is_function() ? f : f->base;
+      bool of_channels = false;
+      for (std::int64_t const a : which)
+        for (onnx_atom const& part : base->axes[axis_of(a, base->axes.size())])
+          of_channels = of_channels || part.along == 'c';
+      if (of_channels) return read_mean_of_channels(which);
+    }
+  }
+  onnx_value const x = value(0);
+  std::size_t const rank = x->axes.size();
+  if (node_->op_type() != "ReduceMean") {
+    need(rank == 4 || rank == 3, "must read a tensor of four axes (batch, channels, height, width), or of three",
+         std::to_string(rank) + " axes");
+    for (std::size_t i = 2; i < rank; ++i) which.push_back(static_cast<std::int64_t>(i));
   }
   std::vector<char> gone(rank);
   for (std::int64_t a : which) gone[axis_of(a, rank)] = 1;
@@ -293,6 +354,7 @@ TYPENET_INLINE onnx_value onnx_reader::linear(onnx_value const& v, std::size_t a
   l.what.kind = in.is_flat() ? op::dense : op::conv2d;
   l.has_bias = !bias.empty();
   l.path = path;
+  if (!in.is_flat()) l.kernel_rank = 2;
   if (bias.empty() && in.is_flat()) bias.resize(static_cast<std::size_t>(units));
   l.weights.push_back(std::move(weights));
   if (!bias.empty()) l.weights.push_back(std::move(bias));
@@ -303,7 +365,7 @@ TYPENET_INLINE void onnx_reader::read_gemm() {
   onnx_value const x = value(0);
   constant b = number(1);
   need(whole("transA", 0) == 0, "must not transpose its first operand", "transA");
-  need(x->axes.size() == 2 && x->axes[0].empty(), "must read (batch, features)", "another shape");
+  need(x->axes.size() == 2, "must read (batch, features)", std::to_string(x->axes.size()) + " axes");
   if (b->is_whole || b->dims.size() != 2) damaged("must have a matrix of floats as operand 1");
   onnx_constant const weights = whole("transB", 0) == 0 ? onnx_transposed(*b, {1, 0}) : *b;
   std::int64_t const inputs = onnx_size(x->axes[1]);

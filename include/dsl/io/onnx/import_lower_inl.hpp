@@ -6,8 +6,10 @@
 #include <dsl/graph/facts.hpp>
 #include <dsl/io/onnx/import_lower.hpp>
 #include <dsl/io/onnx/import_text.hpp>
+#include <dsl/layers/attention.hpp>
 #include <dsl/layers/conv2d_transpose.hpp>
 #include <dsl/layers/dense.hpp>
+#include <dsl/layers/tokens.hpp>
 #include <dsl/rules/judge.hpp>
 
 #include <cstddef>
@@ -129,6 +131,10 @@ TYPENET_INLINE value onnx_lowering::branches(onnx_tree const& t, value in) {
 TYPENET_INLINE value onnx_lowering::one(onnx_layer const& l, value in) {
   node const& x = l.what;
   window const& w = x.window;
+  auto const norm = [&] {
+    for (role r : {role::gamma, role::beta}) b_.parameter({.role = r, .dims = {in.shape.channels, 1, 1, 1}});
+  };
+  if (x.kind == op::conv2d && l.kernel_rank == 2) return lower_pointwise_dense(b_, in, l.out.channels, l.has_bias);
   switch (x.kind) {
     case op::conv2d:
     case op::conv2d_transpose: {
@@ -139,6 +145,7 @@ TYPENET_INLINE value onnx_lowering::one(onnx_layer const& l, value in) {
       all.groups = x.groups, all.has_bias = l.has_bias, all.zeros = l.zeros;
       if (x.kind == op::conv2d_transpose) return lower_conv2d_transpose(b_, in, l.out.channels, all);
       all.has_zeros = !onnx_pads_same(net_, l);
+      all.kernel_rank = l.kernel_rank;
       conv2d_arguments const& plain = all;
       return lower_conv2d(b_, in, l.out.channels, plain);
     }
@@ -156,7 +163,13 @@ TYPENET_INLINE value onnx_lowering::one(onnx_layer const& l, value in) {
         b_.parameter({.role = r, .dims = {in.shape.channels, 1, 1, 1}});
       break;
     case op::layer_norm:
-      for (role r : {role::gamma, role::beta}) b_.parameter({.role = r, .dims = {in.shape.channels, 1, 1, 1}});
+    case op::group_norm: norm(); break;
+    case op::attention:
+    case op::causal_attention: return attend(b_, in, x.kind, x.groups);
+    case op::embedding: return lower_embedding(b_, in, x.groups, l.out.channels);
+    case op::class_token: learnt_constants(b_, 1, in.shape.channels, {distribution::constant, 0}); break;
+    case op::position_embedding:
+      learnt_constants(b_, in.shape.area(), in.shape.channels, {distribution::truncated_normal, 0.02});
       break;
     case op::channel_scale: b_.parameter({.role = role::gamma, .dims = {in.shape.channels, 1, 1, 1}}); break;
     default: break;

@@ -15,8 +15,14 @@ namespace dsl::detail::TYPENET_MODE {
 TYPENET_INLINE bool onnx_reader::read_movement() {
   std::string const& type = node_->op_type();
   if (type == "Identity" || type == "Dropout" || type == "Cast" || type == "CastLike") {
-    if (type == "Cast")
-      need(whole("to", 0) == onnx_messages::TensorProto::FLOAT, "must keep values as floats", "another type");
+    if (type == "Cast" && whole("to", 0) != onnx_messages::TensorProto::FLOAT) {
+      // The numbers of tokens are integers, also where they are stored as floats.
+      std::int64_t const to = whole("to", 0);
+      bool const is_whole = to == onnx_messages::TensorProto::INT64 || to == onnx_messages::TensorProto::INT32;
+      need(is_whole && layer(value(0)).what.kind == op::input && node_->output_size() > 0 &&
+               only_looks_up(node_->output(0)),
+           "must keep values as floats, or make token numbers of an input", "another type");
+    }
     double rate = type == "Dropout" ? real("ratio", 0.5) : 0;
     if (type == "Dropout" && has(1)) {
       constant const c = number(1);
@@ -38,14 +44,24 @@ TYPENET_INLINE bool onnx_reader::read_movement() {
     return true;
   }
   if (type != "Flatten" && type != "Reshape" && type != "Squeeze" && type != "Unsqueeze" && type != "Transpose" &&
-      type != "Slice" && type != "Split" && type != "Gather")
+      type != "Slice" && type != "Split" && type != "Gather" && type != "Pad" && type != "Expand")
     return false;
-  onnx_value const x = value(0);
+  if (type == "Pad") return read_pad(), true;
+  onnx_value const pad = type == "Transpose" && has(0) && operand(0).value ? operand(0).value : nullptr;
+  bool const is_pad = pad && pad->what == "Pad";  // which a transpose leaves for the window behind it
+  onnx_value const x = is_pad ? made(pad->inputs[0]) : value(0);
   std::size_t const rank = x->axes.size();
   std::vector<std::int64_t> const before = onnx_dims(x->axes);
   onnx_axes axes = x->axes;
   if (type == "Gather") {
     read_gather();
+  } else if (type == "Expand") {
+    std::vector<std::int64_t> const dims = wholes(1);
+    bool same = dims.size() <= rank;
+    for (std::size_t i = 0; same && i < dims.size(); ++i)
+      same = dims[i] == 1 || dims[i] == before[rank - dims.size() + i];
+    need(same, "must keep the shape of its operand", "another shape");
+    give(view(x, x->axes));
   } else if (type == "Transpose") {
     std::vector<std::int64_t> reversed(rank);
     for (std::size_t i = 0; i < rank; ++i) reversed[i] = static_cast<std::int64_t>(rank - 1 - i);
@@ -57,6 +73,7 @@ TYPENET_INLINE bool onnx_reader::read_movement() {
       if (seen[from]++) damaged("must list each axis once in perm");
       axes[i] = x->axes[from];
     }
+    if (is_pad) return give_padded(view(x, std::move(axes)), pad->zeros, pad->number), true;
     give(view(x, std::move(axes)));
   } else if (type == "Squeeze") {
     std::vector<std::int64_t> which = list_or_operand("axes", 1);
@@ -175,10 +192,27 @@ TYPENET_INLINE onnx_value onnx_reader::sliced(onnx_value const& x, std::size_t a
                                               std::int64_t end) {
   std::int64_t const size = onnx_size(x->axes[axis]);
   need(begin >= 0 && begin < end && end <= size, "must keep at least one element of an axis", "none");
-  if (begin == 0 && end == size) return x;
+  shape const s = shape_of(x);
+  bool const is_whole = begin == 0 && end == size;
+  bool const has_tokens = x->axes[axis] == pixels_of(s);
+  if (is_whole && !(has_tokens && s.height > 1 && file_.is_own())) return x;
+  if (has_tokens) return in_row(x, axis, begin, end);
+  onnx_axis const& parts = x->axes[axis];
+  if (parts.size() == 1 && parts[0].along == 'c' && parts[0].step > 1 &&
+      1LL * parts[0].size * parts[0].step == s.channels) {
+    // The slowest part of the channels, such as queries, keys and values.
+    int const step = parts[0].step, count = static_cast<int>(end - begin);
+    onnx_layer l;
+    l.what.kind = op::channel_slice;
+    l.what.first_channel = static_cast<int>(begin) * step;
+    onnx_axes axes = x->axes;
+    axes[axis].clear();
+    if (count > 1) axes[axis].push_back({'c', count, step});
+    return append(std::move(l), x, {count * step, s.height, s.width}, std::move(axes));
+  }
   bool has_channels = true;
   for (onnx_atom const& a : x->axes[axis]) has_channels = has_channels && a.along == 'c';
-  need(has_channels, "must slice the channels", "a slice of rows or columns");
+  need(has_channels, "must slice the channels or the tokens", "a slice of rows or columns");
   onnx_value const v = with_channels(x, axis);
   onnx_layer l;
   l.what.kind = op::channel_slice;
@@ -186,6 +220,112 @@ TYPENET_INLINE onnx_value onnx_reader::sliced(onnx_value const& x, std::size_t a
   shape out = shape_of(v);
   out.channels = static_cast<int>(end - begin);
   return append(std::move(l), v, out, rechannelled(v->axes, axis, out.channels));
+}
+
+TYPENET_INLINE onnx_value onnx_reader::in_row(onnx_value const& x, std::size_t axis, std::int64_t begin,
+                                              std::int64_t end) {
+  onnx_layer l;
+  l.what.kind = op::token_slice;
+  l.what.first_channel = static_cast<int>(begin);
+  shape const row{shape_of(x).channels, 1, static_cast<int>(end - begin)};
+  onnx_axes axes = x->axes;
+  axes[axis] = pixels_of(row);
+  return append(std::move(l), x, row, std::move(axes));
+}
+
+TYPENET_INLINE bool onnx_reader::only_looks_up(std::string const& name) {
+  spend(static_cast<std::size_t>(file_.graph().node_size()));
+  std::vector<std::string> names{name};
+  for (int i = index_ + 1; i < file_.graph().node_size(); ++i) {
+    auto const& n = file_.graph().node(i);
+    for (int k = 0; k < n.input_size(); ++k) {
+      bool is_it = false;
+      for (std::string const& each : names) is_it = is_it || each == n.input(k);
+      if (!is_it) continue;
+      std::string const& type = n.op_type();
+      if (type == "Gather" && k == 1) continue;
+      bool const is_view = k == 0 && (type == "Squeeze" || type == "Unsqueeze" || type == "Reshape" || type == "Cast");
+      if (!is_view || n.output_size() != 1 || names.size() > 16) return false;
+      names.push_back(n.output(0));
+    }
+  }
+  return true;
+}
+
+TYPENET_INLINE void onnx_reader::read_pad() {
+  onnx_value const x = value(0);
+  std::size_t const rank = x->axes.size();
+  std::vector<std::int64_t> const pads = list_or_operand("pads", 1);
+  std::vector<std::int64_t> which = has(3) ? wholes(3) : std::vector<std::int64_t>{};
+  if (!has(3))
+    for (std::size_t i = 0; i < rank; ++i) which.push_back(static_cast<std::int64_t>(i));
+  if (pads.size() != 2 * which.size()) damaged("must have padding before and behind each axis");
+  need(text("mode", "constant") == "constant", "must pad with a constant", shown(text("mode", "constant")));
+  double const fill = has(2) ? (number(2)->count() == 1 ? number(2)->at(0) : 1) : real("value", 0);
+  need(fill == 0 || fill < -1e30, "must pad with zeros, or a pool with the smallest float", std::to_string(fill));
+  option::pad zeros{};
+  shape const s = shape_of(x);
+  bool any = false;
+  for (std::size_t i = 0; i < which.size(); ++i) {
+    std::int64_t const before = pads[i], behind = pads[i + which.size()];
+    if (before == 0 && behind == 0) continue;
+    any = true;
+    std::size_t const axis = axis_of(which[i], rank);
+    need(before >= 0 && behind >= 0 && before < 0x8000 && behind < 0x8000, "must pad with 0 to 32767 numbers",
+         std::to_string(before) + " and " + std::to_string(behind));
+    // An axis without parts has one row or one column.
+    onnx_axis const& parts = x->axes[axis];
+    bool const is_row = parts.empty() ? s.height == 1 && rank == 4 && axis == 2 : parts == pixels_of({1, s.height, 1});
+    bool const is_column =
+        parts.empty() ? s.width == 1 && rank > 2 && axis + 1 == rank : parts == pixels_of({1, 1, s.width});
+    need(is_row || is_column, "must pad rows and columns", "other axes");
+    (is_row ? zeros.top : zeros.left) = static_cast<int>(before);
+    (is_row ? zeros.bottom : zeros.right) = static_cast<int>(behind);
+  }
+  if (!any) return give(view(x, x->axes));
+  if (s.height > 0x7fffffff - 0xffff || s.width > 0x7fffffff - 0xffff)
+    refuse("must have a result of at most 2,147,483,647 numbers", "more");
+  give_padded(x, zeros, fill);
+}
+
+TYPENET_INLINE void onnx_reader::give_padded(onnx_value const& x, option::pad const& zeros, double fill) {
+  onnx_value f = std::make_shared<onnx_function>();
+  f->what = "Pad";
+  f->number = fill;
+  f->inputs = {x};
+  f->axes = x->axes;
+  f->zeros = zeros;
+  f->place = place_;
+  f->path = path_;
+  give(f);
+}
+
+TYPENET_INLINE onnx_value onnx_reader::padded(onnx_value const& v, option::pad const& zeros) {
+  shape const s = shape_of(v);
+  onnx_value const x = view(v, onnx_axes_of(s, 4));
+  // The kernel's one 1 is where the padding that the window needs is left over: row i of the result is row i - top.
+  int const rows = zeros.top + zeros.bottom + 1, columns = zeros.left + zeros.right + 1;
+  onnx_layer l;
+  l.what.kind = op::conv2d;
+  l.what.groups = s.channels;
+  l.what.window = {rows, columns, 1, zeros.top + zeros.bottom, zeros.left + zeros.right};
+  l.zeros = {zeros.top + zeros.bottom, zeros.left + zeros.right, zeros.top + zeros.bottom, zeros.left + zeros.right};
+  l.has_bias = false;
+  long long const count = 1LL * rows * columns;
+  spend(static_cast<std::size_t>(count * s.channels));
+  std::vector<float> kernel(static_cast<std::size_t>(count * s.channels));
+  for (long long c = 0; c < s.channels; ++c)
+    kernel[static_cast<std::size_t>(c * count + 1LL * zeros.bottom * columns + zeros.right)] = 1;
+  l.weights.push_back(std::move(kernel));
+  shape const out{s.channels, s.height + zeros.top + zeros.bottom, s.width + zeros.left + zeros.right};
+  onnx_axes axes = v->axes;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    bool const is_row = axes[i].empty() ? s.height == 1 && axes.size() == 4 && i == 2 : axes[i][0].along == 'h';
+    bool const is_column = axes[i].empty() ? s.width == 1 && i + 1 == axes.size() : axes[i][0].along == 'w';
+    if (is_row && zeros.top + zeros.bottom > 0) axes[i] = pixels_of({1, out.height, 1});
+    if (is_column && zeros.left + zeros.right > 0) axes[i] = pixels_of({1, 1, out.width});
+  }
+  return append(std::move(l), x, out, std::move(axes));
 }
 
 TYPENET_INLINE void onnx_reader::read_gather() {

@@ -17,6 +17,9 @@ struct onnx_layer {
   option::pad zeros{};        // the padding of a window
   bool rounds_up = false;     // a pool's ceil_mode
   bool has_bias = true;       // of a convolution
+  int kernel_rank = 4;        // of a convolution: 2 of pointwise_dense, whose kernel is a matrix, and 3 of conv1d
+  bool takes_scale = false;   // of a normalisation: the next operator may be its gamma
+  bool takes_shift = false;   // or its beta
   std::vector<int> inputs{};  // layers
   dsl::shape out{};
   std::vector<std::vector<float>> weights{};  // in the order in which the layer declares its parameters

@@ -22,7 +22,9 @@ TYPENET_INLINE void onnx_reader::read_node() {
   for (auto const& a : node_->attribute())
     need(!a.has_g() && a.graphs_size() == 0, "must not contain a graph, since typenet's networks have no control flow",
          "one in the attribute " + shown(a.name()));
-  if (fold() || read_with_constant() || read_function() || read_movement() || read_layer() || read_join()) return;
+  if (fold() || read_attention() || read_tokens() || read_with_constant() || read_function() || read_movement() ||
+      read_layer() || read_join())
+    return;
   refuse("must be an operator that typenet has a layer for", shown(node_->op_type()));
 }
 
@@ -77,7 +79,7 @@ TYPENET_INLINE bool onnx_reader::read_function() {
       x->what = "number";
       x->number = is_bound ? checked(c->at(0)) : c->at(0);
     } else {
-      if (x->size >= onnx_largest_function) made(x);
+      if (x->size >= onnx_largest_function || !x->is_function()) made(x);
       onnx_value const its = x->what.empty() ? x : x->base;
       same = same && (!base || (base->node == its->node && base->axes == its->axes));
       base = its;
@@ -112,12 +114,21 @@ TYPENET_INLINE bool onnx_reader::read_with_constant() {
   need(c->dims.size() <= rank, "must have a constant of no more axes than the other operand",
        std::to_string(c->dims.size()));
   std::size_t axis = rank;
+  bool has_positions = false;
   for (std::size_t d = 0; d < c->dims.size(); ++d)
     if (c->dims[d] != 1) {
-      need(axis == rank, "must have a constant that varies only along the channels",
-           "one that varies along several axes");
-      axis = rank - c->dims.size() + d;
+      std::size_t const at_axis = rank - c->dims.size() + d;
+      has_positions = has_positions || axis != rank;
+      for (onnx_atom const& a : x->axes[at_axis]) has_positions = has_positions || a.along != 'c';
+      axis = at_axis;
     }
+  has_positions = has_positions || (file_.is_own() && node_->doc_string().ends_with("position_embedding)"));
+  if (has_positions && adds) {
+    if (type == "Sub" && at == 0) x = scaled(x, minus_ones(x), 0);
+    add_positions(x, c, type == "Sub" && at == 1 ? -1.0F : 1.0F);
+    return true;
+  }
+  need(!has_positions, "must have a constant that varies only along the channels", "one that varies along other axes");
   if (axis == rank)
     for (axis = 0; axis + 1 < rank && x->axes[axis].empty();) ++axis;
   onnx_value const before = x;
@@ -129,21 +140,30 @@ TYPENET_INLINE bool onnx_reader::read_with_constant() {
     float const n = static_cast<float>(c->at(i));
     numbers[i] = type == "Sub" && at == 1 ? -n : type == "Div" ? 1 / n : n;
   }
-  if (type == "Sub" && at == 0) x = scaled(x, std::vector<float>(numbers.size(), -1.0F), axis);
+  if (type == "Sub" && at == 0) x = scaled(x, minus_ones(x), axis);
   need(type != "Div" || at == 1, "must divide by a constant", "a constant divided by a value");
   if (!adds) {
-    std::string const path = path_;
-    std::size_t const dot = c->name.rfind('.');
-    if (dot != std::string::npos && c->name.find("::") == std::string::npos) {
-      bool const is_shared = readers_[c->name] > 1 && !path_.empty();  // then the name may come from another module
-      path_ = onnx_clean_path(is_shared ? path_ + c->name.substr(dot) : c->name);
+    if (before == x && x->readers == 1 && layer(x).takes_scale) {
+      layer(x).weights[0] = std::move(numbers);
+      layer(x).takes_scale = false;
+      layer(x).path = path_of_weight(c);
+      give(view(x, x->axes));
+      return true;
     }
+    std::string const path = path_;
+    take_path_of(c);
     onnx_value const v = scaled(x, numbers, axis);
     path_ = path;
     give(v);
     return true;
   }
   onnx_layer& l = layer(x);
+  if (before == x && x->readers == 1 && l.takes_shift) {
+    l.weights[1] = std::move(numbers);
+    l.takes_scale = l.takes_shift = false;
+    give(view(x, x->axes));
+    return true;
+  }
   bool const is_linear = l.what.kind == op::conv2d || l.what.kind == op::conv2d_transpose || l.what.kind == op::dense;
   if (is_linear && !l.has_bias && before == x && x->readers == 1) {
     l.has_bias = true;
@@ -180,6 +200,11 @@ TYPENET_INLINE bool onnx_reader::read_join() {
     for (int i = 0; i < node_->input_size(); ++i) all.push_back(value(i));
     if (all.empty()) damaged("must have operands");
     give(all.size() == 1 ? view(all[0], all[0]->axes) : sum(std::move(all)));
+    return true;
+  }
+  if (type == "Sub" && node_->input_size() == 2) {
+    onnx_value const a = value(0), b = value(1);
+    give(sum({a, scaled(b, minus_ones(b), 0)}));
     return true;
   }
   if (type == "Mul" && node_->input_size() == 2) {

@@ -88,11 +88,22 @@ class onnx_reader {
 
   // Values in the form that an operator needs.
   [[gnu::cold]] onnx_value made(onnx_value const& v);
+  /// Replaces what v is by the value that a layer has made of it.
+  [[gnu::cold]] onnx_value become(onnx_value const& v, onnx_value const& result, std::string const& place,
+                                  std::string const& path);
   [[gnu::cold]] onnx_value view(onnx_value const& v, onnx_axes axes);
+  /// Appends a convolution that only adds zeros around a picture.
+  [[gnu::cold]] onnx_value padded(onnx_value const& x, option::pad const& zeros);
   /// Returns the value with all its channels, in order, in one axis. Appends the layers that this needs.
   [[gnu::cold]] onnx_value with_channels(onnx_value const& v, std::size_t axis);
-  /// Returns the value as a tensor of (1, channels, height, width).
+  /// Returns the value as a tensor of (1, channels, height, width). A sequence is (1, channels, length): one row.
   [[gnu::cold]] onnx_value picture(onnx_value const& v);
+  /// Returns the output of a layer that reads a picture, with as many axes as the operator's operand has.
+  [[gnu::cold]] onnx_value as_operand(onnx_value const& v, std::size_t rank);
+  /// Returns the value that operand i is a multiple of, and multiplies `factor`.
+  [[gnu::cold]] onnx_value unscaled(int i, double& factor);
+  /// Returns the parts of an axis that has all pixels of a value, in row order.
+  static onnx_axis pixels_of(shape const& s) { return onnx_axes_of({1, s.height, s.width}, 2)[1]; }
   /// Returns `axes` changed so that axis `axis` has `channels` channels.
   [[gnu::cold]] static onnx_axes rechannelled(onnx_axes axes, std::size_t axis, int channels);
 
@@ -102,15 +113,39 @@ class onnx_reader {
   [[gnu::cold]] bool read_movement();
   [[gnu::cold]] bool read_layer();
   [[gnu::cold]] bool read_join();
+  [[gnu::cold]] bool read_attention();
+  [[gnu::cold]] bool read_tokens();
+  [[gnu::cold]] bool read_norm();
 
   [[gnu::cold]] bool fold_arithmetic(std::string const& type);
+  /// Computes the operators that masks of attention are made with.
+  [[gnu::cold]] bool fold_mask(std::string const& type);
+  /// Returns the dims of the result of an operator on tensors with these dims.
+  [[gnu::cold]] std::vector<std::int64_t> common_dims(std::vector<std::int64_t> const& a,
+                                                      std::vector<std::int64_t> const& b);
+  std::vector<float> minus_ones(onnx_value const& x) {
+    return std::vector<float>(static_cast<std::size_t>(shape_of(x).channels), -1.0F);
+  }
   [[gnu::cold]] onnx_value scaled(onnx_value const& x, std::vector<float> const& by, std::size_t axis);
   [[gnu::cold]] onnx_value shifted(onnx_value const& x, std::vector<float> const& by, std::size_t axis);
   /// Reads an operator with two operands: a value, and a constant that has one number or one per channel.
   [[gnu::cold]] bool read_with_constant();
   [[gnu::cold]] onnx_value sliced(onnx_value const& x, std::size_t axis, std::int64_t begin, std::int64_t end);
+  /// Returns pixels begin to end - 1 in one row, if an axis has all pixels.
+  [[gnu::cold]] onnx_value in_row(onnx_value const& x, std::size_t axis, std::int64_t begin, std::int64_t end);
   [[gnu::cold]] void read_gather();
   [[gnu::cold]] void read_mean();
+  [[gnu::cold]] void read_mean_of_channels(std::vector<std::int64_t> const& which);
+  [[gnu::cold]] void read_pad();
+  [[gnu::cold]] void give_padded(onnx_value const& x, option::pad const& zeros, double fill);
+  /// Returns the value of operand 0 before a Pad whose zeros the window of the next layer can have, and those zeros.
+  [[gnu::cold]] onnx_value before_padding(option::pad& zeros, bool is_max);
+  /// Whether a value is read by nothing but the lookups of embeddings.
+  [[gnu::cold]] bool only_looks_up(std::string const& name);
+  /// Whether the operators that read an input with four axes expect the channels in the last one: they only move that
+  /// axis to the front, perhaps after elementwise operators.
+  [[gnu::cold]] bool moves_channels_to_front(std::string const& name, int depth);
+  [[gnu::cold]] bool reads_channels_first(std::string const& input) const;
   [[gnu::cold]] void read_resize();
   [[gnu::cold]] void read_convolution();
   [[gnu::cold]] void read_transposed();
@@ -118,6 +153,13 @@ class onnx_reader {
   [[gnu::cold]] void read_window(onnx_layer& l, shape const& in);
   [[gnu::cold]] void read_batch_norm();
   [[gnu::cold]] void read_layer_norm();
+  /// Makes a normalisation whose gamma and beta are 1 and 0 until operators with constants follow.
+  [[gnu::cold]] onnx_value normalised(onnx_value const& x, op kind, int groups, double epsilon);
+  [[gnu::cold]] void read_instance_norm();
+  [[gnu::cold]] void read_group_norm();
+  /// Whether a BatchNormalization only scales and shifts the normalisation before it; if so, reads it as gamma and
+  /// beta.
+  [[gnu::cold]] bool read_scale_and_shift();
   [[gnu::cold]] void read_response_norm();
   [[gnu::cold]] void read_softmax();
   [[gnu::cold]] void read_gemm();
@@ -126,6 +168,17 @@ class onnx_reader {
   [[gnu::cold]] onnx_value linear(onnx_value const& x, std::size_t axis, std::vector<float> weights, int units,
                                   std::vector<float> bias, std::string const& path);
   [[gnu::cold]] void read_concat();
+  [[gnu::cold]] void read_class_token();
+  [[gnu::cold]] void read_embedding();
+  /// Adds a constant that differs between pixels, times `sign`.
+  [[gnu::cold]] void add_positions(onnx_value const& x, constant const& c, float sign);
+  /// Sets the path of the next layer to the name of a weight that has no module of its own.
+  [[gnu::cold]] void take_path_of(constant const& c);
+  [[gnu::cold]] void multiply_queries();
+  [[gnu::cold]] void mask_products(onnx_products& p, std::vector<double> const& mask, std::vector<std::int64_t> dims);
+  [[gnu::cold]] void attend(bool weights_first);
+  /// Returns whether a value's axes are those of attention, and how many heads it has.
+  [[gnu::cold]] bool has_heads(onnx_value const& v, std::size_t tokens, std::size_t width, int& heads);
   [[gnu::cold]] onnx_value product(onnx_value a, onnx_value b);
   [[gnu::cold]] onnx_value sum(std::vector<onnx_value> all);
   [[gnu::cold]] std::vector<float> parameter(int i, std::vector<std::int64_t> const& dims);

@@ -114,25 +114,21 @@ TYPENET_INLINE void onnx_reader::read_inputs() {
     need(made_.layers.size() < 64, "must have at most 64 inputs", "more");  // each is looked for in all nodes
     place_ = "input " + shown(in.name());
     path_.clear();
-    if (!in.type().has_tensor_type() || in.type().tensor_type().elem_type() != onnx_messages::TensorProto::FLOAT)
-      refuse("must be a tensor of floats", "another type");
+    auto const type = in.type().tensor_type().elem_type();
+    bool const is_whole = type == onnx_messages::TensorProto::INT64 || type == onnx_messages::TensorProto::INT32;
+    if (!in.type().has_tensor_type() || (type != onnx_messages::TensorProto::FLOAT && !is_whole))
+      refuse("must be a tensor of floats, or of integers, which are the numbers of tokens", "another type");
     auto const& dims = in.type().tensor_type().shape().dim();
     std::string text = "a tensor of " + std::to_string(dims.size()) + " axes";
-    need(dims.size() == 2 || dims.size() == 4,
-         "must have the axes (batch, features) or (batch, channels, height, width)", text);
+    need(dims.size() >= 2 && dims.size() <= 4,
+         "must have the axes (batch, features), (batch, channels, length) or (batch, channels, height, width)", text);
+    need(!is_whole || dims.size() == 2, "must have the axes (batch, tokens)", text);
     if (dims[0].has_dim_value() && dims[0].dim_value() > 1)
       refuse("must leave its batch open, or have a batch of 1",
              "a batch of " + std::to_string(dims[0].dim_value()) + "; export it with another example input");
-    bool last = dims.size() == 4;  // channels come last if every reader just moves them to the front
-    bool is_read = false;
-    for (auto const& n : g.node())
-      for (std::string const& read : n.input())
-        if (read == in.name()) {
-          is_read = true;
-          last = last && n.op_type() == "Transpose" && n.attribute_size() == 1 && n.attribute(0).ints_size() == 4 &&
-                 n.attribute(0).ints(1) == 3 && n.attribute(0).ints(2) == 1 && n.attribute(0).ints(3) == 2;
-        }
-    last = last && is_read;
+    bool const last = dims.size() == 4   ? moves_channels_to_front(in.name(), 0)
+                      : dims.size() == 3 ? !reads_channels_first(in.name())
+                                         : false;
     bool const first = made_.layers.empty();
     auto const size = [&](int d, int asked) {
       std::int64_t const n = dims[d].has_dim_value() ? dims[d].dim_value() : 0;
@@ -144,10 +140,18 @@ TYPENET_INLINE void onnx_reader::read_inputs() {
     };
     onnx_layer l;
     l.what.kind = op::input;
-    shape s{size(last ? 3 : 1, wanted_.channels)};
-    if (dims.size() == 4) s.height = size(last ? 1 : 2, wanted_.height), s.width = size(last ? 2 : 3, wanted_.width);
-    onnx_axes axes = onnx_axes_of(s, static_cast<int>(dims.size()));
-    if (last) axes = {axes[0], axes[2], axes[3], axes[1]};
+    int const rank = static_cast<int>(dims.size());
+    shape s;
+    if (is_whole) {
+      s = {1, 1, size(1, wanted_.width)};
+    } else {
+      s = {size(last ? rank - 1 : 1, wanted_.channels)};
+      if (rank == 4) s.height = size(last ? 1 : 2, wanted_.height);
+      if (rank > 2) s.width = size(last ? rank - 2 : rank - 1, wanted_.width);
+    }
+    onnx_axes axes = onnx_axes_of(s, rank == 2 ? 2 : 4);
+    if (rank == 3) axes.erase(axes.begin() + 2);
+    if (last) axes.push_back(axes[1]), axes.erase(axes.begin() + 1);
     made_.input_names.push_back(in.name());
     onnx_value const v = append(std::move(l), std::vector<onnx_value>{}, s, std::move(axes));
     v->readers = readers_[in.name()];
@@ -156,6 +160,33 @@ TYPENET_INLINE void onnx_reader::read_inputs() {
   }
   place_ = "the graph";
   if (made_.layers.empty()) refuse("must have an input", "none");
+}
+
+TYPENET_INLINE bool onnx_reader::moves_channels_to_front(std::string const& name, int depth) {
+  spend(static_cast<std::size_t>(file_.graph().node_size()));
+  bool is_read = false;
+  for (auto const& n : file_.graph().node())
+    for (std::string const& read : n.input()) {
+      if (read != name) continue;
+      is_read = true;
+      std::string const& type = n.op_type();
+      bool passes = false;
+      for (char const* each : {"Add", "Sub", "Mul", "Div", "Cast", "Identity", "Pad"}) passes = passes || type == each;
+      if (passes && depth < 32 && n.output_size() == 1 && moves_channels_to_front(n.output(0), depth + 1)) continue;
+      if (type != "Transpose" || n.attribute_size() != 1 || n.attribute(0).ints_size() != 4 ||
+          n.attribute(0).ints(1) != 3 || n.attribute(0).ints(2) != 1 || n.attribute(0).ints(3) != 2)
+        return false;
+    }
+  return is_read;
+}
+
+TYPENET_INLINE bool onnx_reader::reads_channels_first(std::string const& input) const {
+  for (auto const& n : file_.graph().node())
+    for (std::string const& read : n.input())
+      for (char const* type : {"Conv", "ConvTranspose", "BatchNormalization", "InstanceNormalization",
+                               "GroupNormalization", "MaxPool", "AveragePool", "Pad", "Unsqueeze"})
+        if (read == input && n.op_type() == type) return true;
+  return false;
 }
 
 TYPENET_INLINE std::string onnx_reader::place_of_node() const {
@@ -320,6 +351,15 @@ TYPENET_INLINE onnx_value onnx_reader::made(onnx_value const& v) {
   std::string const place = std::exchange(place_, v->place), path = std::exchange(path_, v->path);
   onnx_activation is;
   onnx_value result;
+  if (!v->is_function()) {
+    if (v->what == "Pad") {
+      need(v->number == 0, "must be followed by a max_pool2d, or pad with zeros", "another number");
+      result = padded(made(v->inputs[0]), v->zeros);
+    } else {
+      refuse("must be part of an attention", "that another operator reads it");
+    }
+    return become(v, result, place, path);
+  }
   bool const first = v->inputs[0]->what == "number", second = v->inputs.size() > 1 && v->inputs[1]->what == "number";
   if (onnx_value const from = onnx_recognise(v, is)) {
     onnx_value const in = made(from);
@@ -328,9 +368,12 @@ TYPENET_INLINE onnx_value onnx_reader::made(onnx_value const& v) {
     l.what.function = is.function;
     l.what.rate = onnx_decimal(static_cast<float>(is.rate));
     result = append(std::move(l), in, shape_of(in), in->axes);
-  } else if (v->inputs.size() == 2 && !first && !second && (v->what == "Add" || v->what == "Mul")) {
-    std::vector<onnx_value> const both{made(v->inputs[0]), made(v->inputs[1])};
-    result = v->what == "Add" ? sum(both) : product(both[0], both[1]);
+  } else if (double epsilon = 0; onnx_value const normal = onnx_normalised(v, epsilon)) {
+    result = normalised(made(normal), op::layer_norm, 1, onnx_decimal(static_cast<float>(epsilon)));
+  } else if (v->inputs.size() == 2 && !first && !second && (v->what == "Add" || v->what == "Mul" || v->what == "Sub")) {
+    std::vector<onnx_value> both{made(v->inputs[0]), made(v->inputs[1])};
+    if (v->what == "Sub") both[1] = scaled(both[1], minus_ones(both[1]), 0);
+    result = v->what == "Mul" ? product(both[0], both[1]) : sum(both);
   } else if (v->inputs.size() == 2 && (first || second) && !(first && v->what == "Div")) {
     onnx_value const in = made(v->inputs[first ? 1 : 0]);
     double const n = v->inputs[first ? 0 : 1]->number;
@@ -343,10 +386,16 @@ TYPENET_INLINE onnx_value onnx_reader::made(onnx_value const& v) {
       result = shifted(in, all(v->what == "Add" ? n : -n), in->axes.size());
   }
   if (!result) refuse("must be part of an activation that typenet has", "an unknown function");
+  return become(v, result, place, path);
+}
+
+TYPENET_INLINE onnx_value onnx_reader::become(onnx_value const& v, onnx_value const& result, std::string const& place,
+                                              std::string const& path) {
   place_ = place;
   path_ = path;
   int const readers = v->readers;
-  *v = *result;  // other functions of this value read this layer, too
+  onnx_value const made_value = result;
+  *v = *made_value;  // other functions of this value read this layer, too
   v->readers = readers;
   return v;
 }
@@ -397,12 +446,27 @@ TYPENET_INLINE onnx_value onnx_reader::with_channels(onnx_value const& v, std::s
 }
 
 TYPENET_INLINE onnx_value onnx_reader::picture(onnx_value const& v) {
-  need(v->axes.size() == 4, "must read a tensor of four axes (batch, channels, height, width)",
+  need(v->axes.size() == 4 || v->axes.size() == 3,
+       "must read a tensor of four axes (batch, channels, height, width), or of three (batch, channels, length)",
        std::to_string(v->axes.size()) + " axes");
-  onnx_value const p = with_channels(v, 1);
+  onnx_value p = with_channels(v, 1);
+  if (p->axes.size() == 3) {
+    shape const s = shape_of(p);
+    if (s.height > 1 && p->axes[2] == pixels_of(s)) p = in_row(p, 2, 0, s.area());
+    onnx_axes axes = p->axes;
+    axes.insert(axes.begin() + 2, onnx_axis{});
+    p = view(p, std::move(axes));
+  }
   need(p->axes == onnx_axes_of(shape_of(p), 4), "must read a tensor with the axes (batch, channels, height, width)",
        "these axes in another order");
   return p;
+}
+
+TYPENET_INLINE onnx_value onnx_reader::as_operand(onnx_value const& v, std::size_t rank) {
+  if (rank == 4) return v;
+  onnx_axes axes = v->axes;
+  axes.erase(axes.begin() + 2);
+  return view(v, std::move(axes));
 }
 
 TYPENET_INLINE std::vector<float> onnx_reader::parameter(int i, std::vector<std::int64_t> const& dims) {

@@ -44,6 +44,23 @@ TYPENET_INLINE bool onnx_pads_same(onnx_network const& net, onnx_layer const& l)
   return p.top == p.left ? "pad<" + top + ">" : "pad<" + top + ", " + left + ">";
 }
 
+/// Returns a convolution along a sequence as C++ source.
+[[gnu::cold]] inline std::string onnx_conv1d_text(onnx_network const& net, onnx_layer const& l) {
+  window_side const side = l.what.window.columns();
+  option::pad const& z = l.zeros;
+  std::string text = "conv1d<" + std::to_string(l.out.channels) + ", " + std::to_string(side.size);
+  if (side.stride != 1) text += ", " + std::to_string(side.stride);
+  if (!onnx_pads_same(net, l)) {
+    std::string const before = std::to_string(z.left), behind = std::to_string(z.right);
+    text += z.left == 0 && z.right == 0 ? ", padding::valid"
+            : z.left == z.right         ? ", pad<" + before + ">"
+                                        : ", pad<0, " + before + ", 0, " + behind + ">";
+  }
+  if (side.dilation != 1) text += ", dilation<" + std::to_string(side.dilation) + ">";
+  if (l.what.groups != 1) text += ", groups<" + std::to_string(l.what.groups) + ">";
+  return text + (l.has_bias ? ">" : ", bias<false>>");
+}
+
 TYPENET_INLINE std::string onnx_layer_text(onnx_network const& net, onnx_layer const& l) {
   node const& x = l.what;
   window const& w = x.window;
@@ -59,6 +76,9 @@ TYPENET_INLINE std::string onnx_layer_text(onnx_network const& net, onnx_layer c
   switch (x.kind) {
     case op::conv2d:
     case op::conv2d_transpose: {
+      if (x.kind == op::conv2d && l.kernel_rank == 2)
+        return "pointwise_dense<" + std::to_string(l.out.channels) + (l.has_bias ? ">" : ", bias<false>>");
+      if (x.kind == op::conv2d && l.kernel_rank == 3) return onnx_conv1d_text(net, l);
       std::string text =
           (x.kind == op::conv2d ? "conv2d<" : "conv2d_transpose<") + std::to_string(l.out.channels) + ", " + size();
       if (!w.strides_by(1)) text += ", " + onnx_pair_text("stride", w.rows().stride, w.columns().stride);
@@ -88,6 +108,17 @@ TYPENET_INLINE std::string onnx_layer_text(onnx_network const& net, onnx_layer c
     case op::dense: return "dense<" + std::to_string(l.out.channels) + ">";
     case op::batch_norm: return "batch_norm<" + digits(x.momentum) + ", " + digits(x.epsilon) + ">";
     case op::layer_norm: return x.epsilon == 1e-5 ? "layer_norm<>" : "layer_norm<" + digits(x.epsilon) + ">";
+    case op::group_norm:
+      return "group_norm<" + std::to_string(x.groups) + (x.epsilon == 1e-5 ? ">" : ", " + digits(x.epsilon) + ">");
+    case op::attention: return "attention<" + std::to_string(x.groups) + ">";
+    case op::causal_attention: return "causal_attention<" + std::to_string(x.groups) + ">";
+    case op::class_token: return "class_token";
+    case op::position_embedding: return "position_embedding";
+    case op::token_slice: {
+      std::string const count = l.out.width == 1 ? "" : ", " + std::to_string(l.out.width);
+      return "token_slice<" + std::to_string(x.first_channel) + count + ">";
+    }
+    case op::embedding: return "embedding<" + std::to_string(x.groups) + ", " + std::to_string(l.out.channels) + ">";
     case op::local_response_norm:
       return "local_response_norm<" + std::to_string(x.groups) + ", " + digits(x.rate) + ", " + digits(x.power) + ", " +
              digits(x.epsilon) + ">";

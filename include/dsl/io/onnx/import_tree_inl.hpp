@@ -34,17 +34,31 @@ class onnx_tree_maker {
   [[gnu::cold]] int common(int a, int b) const;
   [[gnu::cold]] void find_dominators();
   [[gnu::cold]] void find_outputs();
+  /// Whether operands of a join that share layers are not next to each other.
+  [[gnu::cold]] bool is_tangled(int n) const;
+  /// Returns some operands of a concat in an order in which those that share layers behind layer `from` are neighbours.
+  [[gnu::cold]] std::vector<std::size_t> untangled(std::vector<int> const& in, std::vector<std::size_t> all,
+                                                   int from) const;
+  /// Puts the operands of tangled concats into another order, and the weights of the convolution behind them, too.
+  [[gnu::cold]] void sort_concats();
   /// Returns the layers on the path from layer `from`, which is not included, to layer `to`.
   [[gnu::cold]] onnx_tree way(int from, int to, int depth);
   [[gnu::cold]] onnx_tree join(int n, int from, int depth);
-  /// Returns one branch of concat n, for its operands first ... end - 1. All of these depend on layer `deep`.
-  [[gnu::cold]] onnx_tree inner_concat(int n, std::size_t first, std::size_t end, int from, int deep, int depth);
+  /// Returns the branches from layer `from` to the operands of join n. Of a concat, operands that share layers are one
+  /// branch.
+  [[gnu::cold]] std::vector<onnx_tree> branches(int n, std::vector<int> const& inputs, int from, int depth);
+  /// Returns one branch of concat n, for some of its operands. All of these depend on layer `deep`.
+  [[gnu::cold]] onnx_tree inner_concat(int n, std::vector<int> const& inputs, int from, int deep, int depth);
+  /// Whether a layer that two branches begin with may be computed in both: it has no weights and makes no random
+  /// numbers.
+  [[gnu::cold]] bool may_be_repeated(int n);
   [[gnu::cold]] void add_outputs(int n, onnx_tree& to);
 
   onnx_network& net_;
   std::string const& file_;
   std::vector<int> dominator_;
   std::vector<char> live_, used_;
+  int copies_ = 0;                           // of layers that are computed in several branches
   std::vector<std::vector<int>> outputs_{};  // further outputs that begin at each layer
 };
 
@@ -97,8 +111,75 @@ TYPENET_INLINE void onnx_tree_maker::find_outputs() {
   }
 }
 
+TYPENET_INLINE bool onnx_tree_maker::is_tangled(int n) const {
+  std::vector<int> const& in = layer(n).inputs;
+  if (in.size() > 64) return false;
+  for (std::size_t i = 0; i < in.size(); ++i)
+    for (std::size_t k = i + 2; k < in.size(); ++k)
+      if (common(in[i], in[k]) > dominator_[at(n)])
+        for (std::size_t between = i + 1; between < k; ++between)
+          if (common(in[i], in[between]) <= dominator_[at(n)]) return true;
+  return false;
+}
+
+TYPENET_INLINE std::vector<std::size_t> onnx_tree_maker::untangled(std::vector<int> const& in,
+                                                                   std::vector<std::size_t> all, int from) const {
+  std::sort(all.begin(), all.end(), [&](std::size_t a, std::size_t b) { return in[a] < in[b]; });
+  std::vector<std::size_t> order;
+  std::vector<char> done(all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (done[i]) continue;
+    std::vector<std::size_t> group{all[i]};
+    int deep = in[all[i]];
+    for (std::size_t k = i + 1; k < all.size(); ++k)
+      if (int const both = common(deep, in[all[k]]); !done[k] && both > from)
+        deep = both, done[k] = 1, group.push_back(all[k]);
+    if (group.size() > 1) group = untangled(in, std::move(group), deep);
+    order.insert(order.end(), group.begin(), group.end());
+  }
+  return order;
+}
+
+TYPENET_INLINE void onnx_tree_maker::sort_concats() {
+  int const count = static_cast<int>(net_.layers.size());
+  std::vector<int> readers(net_.layers.size()), reader(net_.layers.size(), none);
+  for (int n = 0; n < count; ++n)
+    if (live_[at(n)])
+      for (int in : layer(n).inputs) ++readers[at(in)], reader[at(in)] = n;
+  for (auto const& [name, n] : net_.outputs) ++readers[at(n)];
+  for (int n = 0; n < count; ++n) {
+    bool const is_candidate = live_[at(n)] && layer(n).what.kind == op::concat && readers[at(n)] == 1 && !net_.is_own;
+    if (!is_candidate || layer(reader[at(n)]).what.kind != op::conv2d || layer(reader[at(n)]).what.groups != 1 ||
+        !is_tangled(n))
+      continue;
+    std::vector<int>& inputs = net_.layers[at(n)].inputs;
+    std::vector<std::size_t> order(inputs.size()), begins(inputs.size());
+    std::size_t channels = 0;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      order[i] = i, begins[i] = channels;
+      channels += at(layer(inputs[i]).out.channels);
+    }
+    order = untangled(inputs, std::move(order), dominator_[at(n)]);
+    std::vector<float>& kernel = net_.layers[at(reader[at(n)])].weights[0];
+    std::size_t const filters = at(layer(reader[at(n)]).out.channels), each = kernel.size() / (filters * channels);
+    std::vector<float> sorted;
+    sorted.reserve(kernel.size());
+    for (std::size_t f = 0; f < filters; ++f)
+      for (std::size_t i : order) {
+        auto const from = kernel.begin() + static_cast<std::ptrdiff_t>((f * channels + begins[i]) * each);
+        sorted.insert(sorted.end(), from, from + static_cast<std::ptrdiff_t>(at(layer(inputs[i]).out.channels) * each));
+      }
+    kernel = std::move(sorted);
+    std::vector<int> moved;
+    moved.reserve(order.size());
+    for (std::size_t i : order) moved.push_back(inputs[i]);
+    inputs = std::move(moved);
+  }
+}
+
 TYPENET_INLINE onnx_tree onnx_tree_maker::make() {
   find_dominators();
+  sort_concats();
   find_outputs();
   if (!live_[0] || net_.outputs[0].second == 0) fail(0, "must lead to the output", "an input that nothing reads");
   onnx_tree all = way(0, net_.outputs[0].second, 0);
@@ -113,8 +194,7 @@ TYPENET_INLINE onnx_tree onnx_tree_maker::way(int from, int to, int depth) {
   for (int n = to; n != from;) {
     std::vector<int> const inputs = layer(n).inputs;  // a copy, since layers may be added
     op const kind = layer(n).what.kind;
-    // A flatten costs nothing, and in a file two branches may begin with the same one.
-    if (used_[at(n)]++ && kind != op::flatten)
+    if (used_[at(n)]++ && !may_be_repeated(n))
       fail(n, "must be in one branch only, or be where several branches begin",
            "that two branches read it which begin at an earlier node");
     onnx_tree here;
@@ -162,22 +242,7 @@ TYPENET_INLINE onnx_tree onnx_tree_maker::join(int n, int from, int depth) {
   onnx_tree all;
   all.layer = n;
   all.what = kind == op::add ? word::add : kind == op::multiply ? word::multiply : word::concat;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    int deep = inputs[i];
-    std::size_t end = i + 1;
-    for (; all.what == word::concat && end < inputs.size(); ++end) {
-      int const both = common(deep, inputs[end]);
-      if (both <= from) break;
-      deep = both;
-    }
-    if (end > i + 1 && (i > 0 || end < inputs.size())) {
-      all.children.push_back(inner_concat(n, i, end, from, deep, depth + 1));
-      i = end - 1;
-      continue;
-    }
-    all.children.push_back(way(from, inputs[i], depth + 1));
-    if (all.children.back().children.empty()) all.children.back().what = word::identity;
-  }
+  all.children = branches(n, inputs, from, depth);
   bool const is_shortcut = all.what == word::add && all.children.size() == 2;
   // f(x) + x has the same bits as x + f(x). Files that typenet wrote keep their order.
   if (is_shortcut && !net_.is_own && all.children[1].what == word::identity)
@@ -206,23 +271,50 @@ TYPENET_INLINE onnx_tree onnx_tree_maker::join(int n, int from, int depth) {
   return all;
 }
 
-TYPENET_INLINE onnx_tree onnx_tree_maker::inner_concat(int n, std::size_t first, std::size_t end, int from, int deep,
+TYPENET_INLINE bool onnx_tree_maker::may_be_repeated(int n) {
+  onnx_layer const& l = layer(n);
+  op const kind = l.what.kind;
+  if (kind == op::flatten) return true;
+  return l.inputs.size() == 1 && l.weights.empty() && kind != op::dropout && ++copies_ <= 256;
+}
+
+TYPENET_INLINE std::vector<onnx_tree> onnx_tree_maker::branches(int n, std::vector<int> const& inputs, int from,
+                                                                int depth) {
+  std::vector<onnx_tree> all;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    int deep = inputs[i];
+    std::size_t end = i + 1;
+    for (; layer(n).what.kind == op::concat && end < inputs.size(); ++end) {
+      int const both = common(deep, inputs[end]);
+      if (both <= from) break;
+      deep = both;
+    }
+    if (end > i + 1 && (i > 0 || end < inputs.size())) {
+      std::vector<int> const some(inputs.begin() + static_cast<std::ptrdiff_t>(i),
+                                  inputs.begin() + static_cast<std::ptrdiff_t>(end));
+      all.push_back(inner_concat(n, some, from, deep, depth + 1));
+      i = end - 1;
+      continue;
+    }
+    all.push_back(way(from, inputs[i], depth + 1));
+    if (all.back().children.empty()) all.back().what = onnx_tree::word::identity;
+  }
+  return all;
+}
+
+TYPENET_INLINE onnx_tree onnx_tree_maker::inner_concat(int n, std::vector<int> const& inputs, int from, int deep,
                                                        int depth) {
   using word = onnx_tree::word;
   onnx_layer inner;
   inner.what.kind = op::concat;
-  inner.inputs.assign(layer(n).inputs.begin() + static_cast<std::ptrdiff_t>(first),
-                      layer(n).inputs.begin() + static_cast<std::ptrdiff_t>(end));
+  inner.inputs = inputs;
   inner.out = layer(n).out;
   inner.out.channels = 0;
   for (int in : inner.inputs) inner.out.channels += layer(in).out.channels;
   inner.place = layer(n).place, inner.path = layer(n).path;
   onnx_tree joined;
   joined.what = word::concat;
-  for (int in : inner.inputs) {
-    joined.children.push_back(way(deep, in, depth + 1));
-    if (joined.children.back().children.empty()) joined.children.back().what = word::identity;
-  }
+  joined.children = branches(n, inputs, deep, depth + 1);
   joined.layer = static_cast<int>(net_.layers.size());
   net_.layers.push_back(std::move(inner));
   onnx_tree branch = way(from, deep, depth);

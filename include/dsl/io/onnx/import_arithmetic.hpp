@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// The operators on shapes and weights, which are computed while the file is read.
+#include <dsl/detail/mode.hpp>
+#include <dsl/io/onnx/import_reader.hpp>
+
+#ifndef TYPENET_COMPILED
+#include <dsl/io/onnx/import_arithmetic_inl.hpp>
+#endif

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/mode.hpp>
+#include <dsl/io/onnx/import_arithmetic.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dsl::detail::TYPENET_MODE {
+
+/// Returns how many operands an operator has that is computed during the import if all of them are constants; 0 for
+/// other operators.
+[[gnu::cold]] inline int onnx_folded_operands(std::string const& type) {
+  for (char const* each : {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Mod", "Equal", "Greater", "Less",
+                           "GreaterOrEqual", "LessOrEqual", "And", "Or"})
+    if (type == each) return 2;
+  for (char const* each : {"Sqrt", "Neg", "Abs", "Exp", "Log", "Reciprocal", "Floor", "Ceil", "Not", "Sin", "Cos"})
+    if (type == each) return 1;
+  return 0;
+}
+
+/// Whether an operator's result is true or false, which are 1 and 0.
+[[gnu::cold]] inline bool onnx_is_question(std::string const& type) {
+  for (char const* each : {"Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual", "And", "Or", "Not"})
+    if (type == each) return true;
+  return false;
+}
+
+/// Returns the result of an operator on constants, as ONNX defines it.
+[[gnu::cold]] inline double onnx_computed(onnx_function const& f, double x, double y) {
+  std::string const& type = f.what;
+  auto const answer = [](bool holds) { return holds ? 1.0 : 0.0; };
+  if (type == "Floor") return std::floor(x);
+  if (type == "Ceil") return std::ceil(x);
+  if (type == "Sin") return std::sin(x);
+  if (type == "Cos") return std::cos(x);
+  if (type == "Equal") return answer(x == y);
+  if (type == "Greater") return answer(x > y);
+  if (type == "Less") return answer(x < y);
+  if (type == "GreaterOrEqual") return answer(x >= y);
+  if (type == "LessOrEqual") return answer(x <= y);
+  if (type == "And") return answer(x != 0 && y != 0);
+  if (type == "Or") return answer(x != 0 || y != 0);
+  if (type == "Not") return answer(x == 0);
+  if (type == "Mod") return y == 0 ? 0 : f.number != 0 ? std::fmod(x, y) : x - y * std::floor(x / y);
+  return onnx_apply(f, x, y);
+}
+
+TYPENET_INLINE bool onnx_reader::fold_arithmetic(std::string const& type) {
+  int const operands = onnx_folded_operands(type);
+  need(operands > 0, "must be an operator that typenet computes on constants", shown(node_->op_type()));
+  need(node_->input_size() == operands && has(operands - 1),
+       operands == 2 ? "must have two constants" : "must have one constant", std::to_string(node_->input_size()));
+  onnx_constant const& a = *number(0);
+  onnx_constant const& b = *number(operands - 1);
+  std::vector<std::int64_t> const dims = common_dims(a.dims, b.dims);
+  onnx_constant c = onnx_empty(dims, onnx_is_question(type) || (a.is_whole && b.is_whole));
+  onnx_function f;
+  f.what = type;
+  f.number = type == "Mod" ? static_cast<double>(whole("fmod", 0)) : 0;
+  onnx_spread const first(a.dims, dims), second(b.dims, dims);
+  for (std::size_t i = 0; i < c.count(); ++i) {
+    double n = onnx_computed(f, a.at(first(i)), b.at(second(i)));
+    if (c.is_whole && type == "Div") n = std::trunc(n);
+    if (c.is_whole)
+      c.wholes[i] = n > -9e18 && n < 9e18 ? static_cast<std::int64_t>(n) : 0;
+    else
+      c.reals[i] = static_cast<float>(n);
+  }
+  give(std::move(c));
+  return true;
+}
+
+TYPENET_INLINE std::vector<std::int64_t> onnx_reader::common_dims(std::vector<std::int64_t> const& a,
+                                                                  std::vector<std::int64_t> const& b) {
+  std::vector<std::int64_t> dims = onnx_widened(a, b.size()), others = onnx_widened(b, a.size());
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    need(dims[d] == others[d] || dims[d] == 1 || others[d] == 1,
+         "must have constants of the same shape, or with axes of size 1", "other shapes");
+    if (dims[d] == 1) dims[d] = others[d];
+  }
+  std::int64_t const count = onnx_count(dims);
+  if (count < 0 || count > budget_) refuse("must not compute more constants than fit in memory", "more");
+  return dims;
+}
+
+TYPENET_INLINE bool onnx_reader::fold_mask(std::string const& type) {
+  if (type == "Trilu") {
+    onnx_constant c = *number(0);
+    std::size_t const rank = c.dims.size();
+    need(rank >= 2, "must have a matrix", std::to_string(rank) + " axes");
+    need(!has(1) || number(1)->count() == 1, "must have one diagonal", "several");
+    double const from = has(1) ? number(1)->at(0) : 0;
+    bool const upper = whole("upper", 1) != 0;
+    auto const columns = static_cast<std::size_t>(c.dims[rank - 1]), rows = static_cast<std::size_t>(c.dims[rank - 2]);
+    for (std::size_t i = 0; i < c.count(); ++i) {
+      double const place = static_cast<double>(i % columns) - static_cast<double>(i / columns % rows);
+      if (upper ? place >= from : place <= from) continue;
+      if (c.is_whole)
+        c.wholes[i] = 0;
+      else
+        c.reals[i] = 0;
+    }
+    c.name.clear();
+    give(std::move(c));
+    return true;
+  }
+  need(node_->input_size() == 3 && has(0) && has(1) && has(2), "must have three constants",
+       std::to_string(node_->input_size()));
+  onnx_constant const &first = *number(0), &a = *number(1), &b = *number(2);
+  if (type == "Where") {
+    std::vector<std::int64_t> const dims = common_dims(common_dims(first.dims, a.dims), b.dims);
+    onnx_constant c = onnx_empty(dims, a.is_whole && b.is_whole);
+    onnx_spread const which(first.dims, dims), left(a.dims, dims), right(b.dims, dims);
+    for (std::size_t i = 0; i < c.count(); ++i) {
+      double const n = first.at(which(i)) != 0 ? a.at(left(i)) : b.at(right(i));
+      if (c.is_whole)
+        c.wholes[i] = n > -9e18 && n < 9e18 ? static_cast<std::int64_t>(n) : 0;
+      else
+        c.reals[i] = static_cast<float>(n);
+    }
+    give(std::move(c));
+    return true;
+  }
+  need(first.count() == 1 && a.count() == 1 && b.count() == 1 && b.at(0) != 0, "must have a start, an end and a step",
+       "other constants");
+  double const steps = std::ceil((a.at(0) - first.at(0)) / b.at(0));
+  if (!(steps < static_cast<double>(budget_))) refuse("must not compute more constants than fit in memory", "more");
+  onnx_constant c = onnx_empty({steps > 0 ? static_cast<std::int64_t>(steps) : 0}, first.is_whole && b.is_whole);
+  for (std::size_t i = 0; i < c.count(); ++i) {
+    double const n = first.at(0) + static_cast<double>(i) * b.at(0);
+    if (c.is_whole)
+      c.wholes[i] = n > -9e18 && n < 9e18 ? static_cast<std::int64_t>(n) : 0;
+    else
+      c.reals[i] = static_cast<float>(n);
+  }
+  give(std::move(c));
+  return true;
+}
+
+}  // namespace dsl::detail::TYPENET_MODE

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/graph/verdict.hpp>
+
+namespace dsl::rules {
+
+/// Returns the sentence of a rule for messages at run time. It is the sentence that compilers print, except that an
+/// own_rule of a layer has a sentence of its own at compile time.
+[[gnu::cold]] constexpr char const* sentence_of(rule r) {
+  switch (r) {
+    case rule::holds: return "network: it satisfies every rule";
+    case rule::network_starts_with_an_input:
+      return "network: the first type must be the input; put an input such as image<3, 32, 32> there";
+    case rule::network_has_a_layer: return "network: there is no layer after the input; add one";
+    case rule::children_are_layers:
+      return "layer: this type is not a layer; a layer has a public static constexpr value lower(builder&, value); if "
+             "the compiler reports an error in its base above, fix that first";
+    case rule::modules_end:
+      return "layer: its modules are nested without an end, or more than 100 deep; end the recursion with a "
+             "specialization or if constexpr";
+    case rule::lower_is_constant:
+      return "layer: the compiler cannot evaluate its lower(); declare it constexpr, and call b.require() where it "
+             "would throw or divide by 0";
+    case rule::image_has_positive_size: return "image: channels, height and width must be at least 1";
+    case rule::channels_come_first:
+      return "image: channels come first; write image<3, 32, 32> for 32x32 images in three colours";
+    case rule::tensor_fits_32_bits: return "layer: one sample has more than 2,147,483,647 values; make it smaller";
+    case rule::parameter_fits_32_bits: return "layer: its kernel has more than 2,147,483,647 numbers; make it smaller";
+    case rule::filters_are_positive: return "conv2d: there must be at least one filter";
+    case rule::kernel_is_positive: return "conv2d: the kernel's height and width must be at least 1";
+    case rule::groups_divide_the_channels:
+      return "conv2d: the number of groups must divide the input's channels and the filters; change one of them";
+    case rule::stride_is_positive: return "stride: it must be at least 1";
+    case rule::dilation_is_positive:
+      return "dilation: it must be at least 1; with 1, the kernel reads neighbouring pixels";
+    case rule::kernel_fits_padded_input:
+      return "conv2d: the kernel is larger than its padded input; use a smaller kernel or padding::same";
+    case rule::pad_is_less_than_the_window:
+      return "pad: the padding on each side must be at least 0 and less than the rows or columns of the window";
+    case rule::options_belong_to_the_layer:
+      return "options: the layer does not have this option, or it is given twice; numbers come first, then options by "
+             "name";
+    case rule::kernel_meets_its_input:
+      return "conv2d: most of the kernel would lie in the padding; use a smaller one, and write filters, height, width "
+             "in this order";
+    case rule::convolutions_see_images:
+      return "conv2d: its input is flat, without rows and columns; put it before flatten and dense, or begin with "
+             "image<channels, height, width>";
+    case rule::pool_window_is_positive: return "pool2d: the window's height and width must be at least 1";
+    case rule::pool_window_fits_input:
+      return "pool2d: the window is larger than its input; use a smaller window or global_avg_pool2d";
+    case rule::pool_window_fits_16_bits: return "max_pool2d: the window has more than 65,536 values; pool in two steps";
+    case rule::sequences_have_one_row:
+      return "sequence: this layer needs an input of one row; begin with sequence<channels, length>, or use a layer "
+             "for images, such as conv2d or max_pool2d";
+    case rule::window_has_a_length: return "sequence: the length of a kernel or window must be at least 1";
+    case rule::window_fits_the_sequence:
+      return "sequence: the kernel or window is longer than its padded input; use a shorter one";
+    case rule::kernel_meets_its_sequence:
+      return "conv1d: most of the kernel would lie in the padding; use a shorter one, or begin with sequence<channels, "
+             "length>";
+    case rule::factor_is_positive: return "upsample2d: the factor must be at least 1; 2 is usual";
+    case rule::slice_is_in_the_channels:
+      return "channel_slice: it must select at least one channel, all of them within the input; change the first "
+             "channel or the count";
+    case rule::shuffle_divides_the_channels:
+      return "channel_shuffle: the number of groups must divide the input's channels; change one of them";
+    case rule::norm_groups_divide_the_channels:
+      return "group_norm: the number of groups must divide the input's channels; change one of them";
+    case rule::response_size_is_odd:
+      return "local_response_norm: the size must be odd, with as many neighbours before each channel as after it; 5 is "
+             "usual";
+    case rule::response_numbers_are_positive:
+      return "local_response_norm: alpha, beta and k must be above 0; 1e-4, 0.75 and 1 are usual";
+    case rule::attention_has_whole_heads:
+      return "attention: the input's channels must be queries, keys and values of equal size, and the number of heads "
+             "must divide that size; change the number of heads or the layer before it";
+    case rule::windows_fill_the_image:
+      return "windows: the height and width of the input must be multiples of the window's size, and the shift must be "
+             "smaller than this size; change the window, the shift or the size of the images";
+    case rule::slice_is_in_the_tokens:
+      return "token_slice: it must select at least one token, all of them among the input's pixels; change the first "
+             "token or the count";
+    case rule::embedding_has_a_vocabulary:
+      return "embedding: its vocabulary must have 1 to 16777216 tokens, and each of them at least one feature; change "
+             "these numbers";
+    case rule::embedding_reads_token_numbers:
+      return "embedding: it must read an input of the network with one channel, such as token_numbers<...>; put it "
+             "directly after that input";
+    case rule::split_divides_the_channels:
+      return "channel_split: there must be at least two branches, and their number must divide the input's channels";
+    case rule::epsilon_is_positive:
+      return "batch_norm: epsilon must be at least 1e-30, to be above 0 in float; 1e-3 is usual";
+    case rule::epsilon_is_small:
+      return "batch_norm: epsilon is larger than momentum; write batch_norm<0.99, 1e-3>, momentum first";
+    case rule::momentum_keeps_less_than_all:
+      return "batch_norm: momentum must be at least 0 and less than 1; 0.99 is usual";
+    case rule::dropout_rate_is_a_probability:
+      return "dropout, stochastic_depth: the rate must be at least 0 and less than 1; 0.5 is usual";
+    case rule::dense_takes_a_flat_input:
+      return "dense: the input still has a height and a width; put flatten before it";
+    case rule::units_are_positive: return "units: there must be at least one";
+    case rule::activations_are_layers:
+      return "dense: it takes only the number of units; write the activation as the next layer: dense<64>, relu";
+    case rule::settings_come_first:
+      return "layers: the first argument must be the setting, as in scaled<factor::learning_rate<0.1>, ...> or "
+             "initialized<init::he_normal, ...>";
+    case rule::softmax_takes_a_flat_input:
+      return "softmax: the input still has a height and a width; put flatten and dense before it, or use softmax2d for "
+             "one class per pixel";
+    case rule::softmax_has_classes:
+      return "softmax: the softmax of one number is always 1; use two or more units, or sigmoid";
+    case rule::softmax_takes_logits:
+      return "softmax: a relu, sigmoid, dropout, stochastic_depth or second softmax must not come directly before it; "
+             "remove that layer";
+    case rule::concat_joins_two_or_more: return "concat: there must be at least two branches";
+    case rule::branches_share_height_and_width:
+      return "concat: every branch must have the height and width of the first";
+    case rule::add_joins_two_or_more: return "add: there must be at least two branches";
+    case rule::branches_share_their_shape: return "add: every branch must have the shape of the first";
+    case rule::multiply_joins_two:
+      return "multiply: there must be two branches; put one multiply into another for more";
+    case rule::branches_broadcast:
+      return "multiply: both branches must have the same number of channels, or one of them 1; and the same height and "
+             "width, or one of them 1x1";
+    case rule::slope_is_not_negative: return "activation: the slope must be a number of at least 0";
+    case rule::on_names_a_device: return "on: its first type must be a device; write on<device<1>, ...>";
+    case rule::on_needs_placement: return "on: placing layers on devices needs a header; include <dsl/placement.hpp>";
+    case rule::devices_are_not_negative: return "on: a device's number must be at least 0";
+    case rule::devices_have_layers: return "on: no layer is on this device; number the devices 0, 1, 2 without gaps";
+    case rule::outputs_have_layers: return "named_output: it must have at least one layer that computes; add one";
+    case rule::outputs_have_names_of_their_own:
+      return "named_output: each must have a name of its own; main, val and what begins with val_ are taken; give one "
+             "of them another name";
+    case rule::outputs_come_before_the_last_layer:
+      return "named_output: a layer of the network must follow it; move it before the layers that compute the result";
+    case rule::outputs_share_a_device:
+      return "named_output: its last layer must be on the device of the network's last layer; put its layers in "
+             "on<device<...>, ...>";
+    case rule::own_rule:
+      return "layer: it breaks one of its own rules; to say which, give the layer a member class template named broken";
+    case rule::inputs_come_first:
+      return "node: only the first node may be an op::input, and image<...> appends it; for further inputs use "
+             "named_input<...>";
+    case rule::inputs_have_names_of_their_own:
+      return "named_input: each must have a name of its own; give one of them another name";
+    case rule::values_are_in_the_graph:
+      return "value: it must be in the graph; pass on what append() and lower() returned";
+    case rule::values_keep_their_shape:
+      return "value: it must keep the shape that its node gave it; append a node that makes the other shape";
+    case rule::values_are_read: return "value: it must be used; return it, pass it to another node, or remove its node";
+    case rule::nodes_take_their_operands:
+      return "node: it must have as many operands as its operation takes; pass that many to append()";
+    case rule::nodes_own_their_parameters:
+      return "node: it must own its operation's parameters; declare all of them before it, and no others";
+    case rule::parameters_come_in_order:
+      return "parameter: the order is wrong; declare kernel before bias, and for batch_norm gamma, beta, moving_mean, "
+             "moving_variance in this order";
+    case rule::parameters_fit_their_node:
+      return "parameter: its dims must fit its node; a kernel has {out, in, height, width}, others {channels, 1, 1, 1}";
+    case rule::parameters_have_a_node:
+      return "parameter: a node must follow it in the same layer; declare it before the append() of its node";
+    case rule::kernels_have_fans:
+      return "parameter: a kernel's fan_in and fan_out must be at least 1; its initial values depend on them";
+    case rule::outputs_have_a_size:
+      return "node: its output must have at least one channel, one row and one column; change the shape";
+    case rule::shapes_follow_from_operands:
+      return "node: its output must have the shape that its operation makes of its operands; pass that to append()";
+    case rule::windows_lead_to_their_output:
+      return "window: its last position must end at the input's last row and column, and the padding must be less than "
+             "the window's size";
+    case rule::pools_are_not_dilated:
+      return "window: a pool has no dilation; leave its row_dilation and column_dilation at 1";
+    case rule::custom_operations_are_complete:
+      return "node: op::custom needs a custom_op with all four functions, and facts that declare one input";
+    case rule::children_are_left:
+      return "layer: each enter() needs a leave() with the value that enter() returned; call lower_child() instead";
+    case rule::is_reported: return "layer: it is not valid; the compiler says why";
+  }
+  return "";
+}
+
+}  // namespace dsl::rules

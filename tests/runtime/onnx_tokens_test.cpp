@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+// ONNX files of networks that read tokens, sequences, and groups of channels.
+#include <dsl/io/onnx_import.hpp>
+
+#include "support/catch.hpp"
+#include "support/onnx_built.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace {
+
+using dsl::onnx_fault;
+using dsl::test::complaint;
+using dsl::test::layers_of;
+using model = dsl::test::built_model;
+namespace pb = dsl::detail::onnx_messages;
+
+std::vector<float> counted(std::size_t size) {
+  std::vector<float> all(size);
+  for (std::size_t i = 0; i < size; ++i) all[i] = static_cast<float>(i);
+  return all;
+}
+
+/// Self-attention over 5 tokens of 4 channels with 2 heads, as PyTorch's exporters write it. `mask` may append
+/// operators between "products" and "masked".
+model attention(std::function<void(model&)> const& mask, float scale = 0.70710678F) {
+  model m({1, 5, 4});
+  m.tensor("in_proj_weight", {4, 12}, counted(48)), m.numbers("in_proj_bias", counted(12));
+  m.add("MatMul", {"x", "in_proj_weight"}, "a"), m.add("Add", {"a", "in_proj_bias"}, "b");
+  m.wholes("parts", {1, 5, 3, 2, 2}), m.add("Reshape", {"b", "parts"}, "c");
+  model::set(m.add("Transpose", {"c"}, "d"), "perm", {2, 0, 3, 1, 4});
+  for (std::int64_t i = 0; i < 3; ++i) {
+    std::string const n = std::to_string(i);
+    m.whole("i" + n, i);
+    model::set(m.add("Gather", {"d", "i" + n}, "part" + n), "axis", 0);
+  }
+  model::set(m.add("Transpose", {"part1"}, "keys"), "perm", {0, 1, 3, 2});
+  m.numbers("scale", {scale}), m.add("Mul", {"part0", "scale"}, "queries");
+  m.add("MatMul", {"queries", "keys"}, "products");
+  mask(m);
+  model::set(m.add("Softmax", {"masked"}, "weights"), "axis", -1);
+  m.add("MatMul", {"weights", "part2"}, "sums");
+  model::set(m.add("Transpose", {"sums"}, "e"), "perm", {0, 2, 1, 3});
+  m.wholes("joined", {1, 5, 4}), m.add("Reshape", {"e", "joined"}, "y");
+  return m;
+}
+
+void add_mask(model& m, std::function<float(int, int)> const& at) {
+  std::vector<float> all;
+  for (int i = 0; i < 25; ++i) all.push_back(at(i / 5, i % 5));
+  m.tensor("mask", {5, 5}, all), m.add("Add", {"products", "mask"}, "masked");
+}
+
+}  // namespace
+
+TEST_CASE("onnx import: attention is recognised in the operators that exporters write", "[onnx]") {
+  constexpr float hidden = -std::numeric_limits<float>::infinity();
+  auto const plain = [](model& m) { m.add("Identity", {"products"}, "masked"); };
+  CHECK(layers_of(attention(plain).bytes()) == "network<image<4, 1, 5>, pointwise_dense<12>, attention<2>>;");
+  CHECK(layers_of(attention([](model& m) { add_mask(m, [](int, int) { return 0.0F; }); }).bytes()) ==
+        "network<image<4, 1, 5>, pointwise_dense<12>, attention<2>>;");
+  auto const causal = attention([](model& m) { add_mask(m, [](int i, int k) { return k > i ? hidden : 0.0F; }); });
+  CHECK(layers_of(causal.bytes()) == "network<image<4, 1, 5>, pointwise_dense<12>, causal_attention<2>>;");
+  auto const filled = attention([](model& m) {  // by a mask of what is shown
+    m.tensor("ones", {5, 5}, std::vector<float>(25, 1)), model::set(m.add("Trilu", {"ones"}, "lower"), "upper", 0);
+    model::set(m.add("Cast", {"lower"}, "shown"), "to", pb::TensorProto::BOOL);
+    m.numbers("least", {-1e9F}), m.add("Where", {"shown", "products", "least"}, "masked");
+  });
+  CHECK(layers_of(filled.bytes()) == "network<image<4, 1, 5>, pointwise_dense<12>, causal_attention<2>>;");
+  // Another scale than 1 / sqrt(2) becomes a layer of the queries.
+  CHECK(layers_of(attention(plain, 1).bytes()) ==
+        "network<image<4, 1, 5>, pointwise_dense<12>, channel_split<channel_scale, identity, identity>, "
+        "attention<2>>;");
+
+  auto const refused = [](std::function<void(model&)> const& mask) {
+    return complaint(attention(mask).bytes(), onnx_fault::unsupported);
+  };
+  CHECK_THAT(refused([](model& m) { add_mask(m, [](int i, int k) { return k < i ? hidden : 0.0F; }); }),
+             Catch::Contains("(Softmax) must hide the tokens behind each token") && Catch::Contains("those before it"));
+  CHECK_THAT(refused([](model& m) { add_mask(m, [](int i, int k) { return k > i + 1 ? hidden : 0.0F; }); }),
+             Catch::Contains("(Add) must hide the tokens behind each token") && Catch::Contains("another mask"));
+  CHECK_THAT(refused([](model& m) { add_mask(m, [](int i, int) { return 0.1F * static_cast<float>(i); }); }),
+             Catch::Contains("hides tokens or leaves them as they are"));
+  CHECK_THAT(refused([](model& m) { m.add("Relu", {"products"}, "masked"); }),
+             Catch::Contains("(Relu) must be part of an attention"));
+  model two({1, 4, 4});
+  two.add("MatMul", {"x", "x"}, "y");
+  CHECK_THAT(complaint(two.bytes(), onnx_fault::unsupported),
+             Catch::Contains("must multiply by a matrix of weights, or be the product of queries and keys"));
+}
+
+TEST_CASE("onnx import: tokens of an image have a class token and positions, and may be selected", "[onnx]") {
+  model m({1, 2, 2, 3});
+  m.wholes("row", {1, 2, 6}), m.add("Reshape", {"x", "row"}, "a");
+  model::set(m.add("Transpose", {"a"}, "b"), "perm", {0, 2, 1});
+  m.tensor("class_token", {1, 1, 2}, {7, 8});
+  model::set(m.add("Concat", {"class_token", "b"}, "c"), "axis", 1);
+  m.tensor("encoder.pos_embedding", {1, 7, 2}, counted(14)), m.add("Add", {"c", "encoder.pos_embedding"}, "d");
+  m.whole("first", 0), model::set(m.add("Gather", {"d", "first"}, "y"), "axis", 1);
+  CHECK(layers_of(m.bytes()) ==
+        "network<image<2, 2, 3>, named<\"class_token\", class_token>, named<\"encoder\", named<\"pos_embedding\", "
+        "position_embedding>>, token_slice<0>>;");
+  dsl::imported_network const net(m.bytes(), "x.onnx", "");
+  CHECK(net.weights(0) == std::vector<float>{7, 8});
+  CHECK(net.weights(1) == counted(14));
+
+  model words({1, 3});
+  words.graph().mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(pb::TensorProto::INT64);
+  words.tensor("wte.weight", {5, 2}, counted(10)), words.add("Gather", {"wte.weight", "x"}, "a");
+  words.tensor("wpe", {3, 2}, counted(6)), words.add("Add", {"a", "wpe"}, "y");
+  CHECK(layers_of(words.bytes()) == "network<image<1, 1, 3>, named<\"wte\", embedding<5, 2>>, position_embedding>;");
+  model twice({1, 3});
+  twice.tensor("w", {5, 2}, counted(10)), twice.add("Relu", {"x"}, "a"), twice.add("Gather", {"w", "a"}, "y");
+  CHECK_THAT(complaint(twice.bytes(), onnx_fault::unsupported), Catch::Contains("must read an input of the network"));
+}
+
+TEST_CASE("onnx import: group_norm and layer_norm are recognised in the operators that exporters write", "[onnx]") {
+  model groups({1, 4, 2, 3});
+  groups.wholes("apart", {0, 2, -1}), groups.add("Reshape", {"x", "apart"}, "a");
+  groups.numbers("ones", {1, 1}), groups.numbers("zeros", {0, 0});
+  groups.add("InstanceNormalization", {"a", "ones", "zeros"}, "b");
+  groups.wholes("joined", {1, 4, 2, 3}), groups.add("Reshape", {"b", "joined"}, "c");
+  groups.tensor("norm.weight", {4, 1, 1}, {1, 2, 3, 4}), groups.tensor("norm.bias", {4, 1, 1}, {5, 6, 7, 8});
+  groups.add("Mul", {"c", "norm.weight"}, "d"), groups.add("Add", {"d", "norm.bias"}, "y");
+  CHECK(layers_of(groups.bytes()) == "network<image<4, 2, 3>, named<\"norm\", group_norm<2>>>;");
+  dsl::imported_network const net(groups.bytes(), "x.onnx", "");
+  CHECK(net.weights(0) == std::vector<float>{1, 2, 3, 4});
+  CHECK(net.weights(1) == std::vector<float>{5, 6, 7, 8});
+
+  for (bool per_group : {false, true}) {
+    model later({1, 4, 2, 3});
+    later.numbers("s", per_group ? std::vector<float>{1, 3} : std::vector<float>{1, 2, 3, 4});
+    later.numbers("b", per_group ? std::vector<float>{5, 7} : std::vector<float>{5, 6, 7, 8});
+    model::set(later.add("GroupNormalization", {"x", "s", "b"}, "y"), "num_groups", 2);
+    CHECK(layers_of(later.bytes()) == "network<image<4, 2, 3>, group_norm<2>>;");
+    CHECK(dsl::imported_network(later.bytes(), "x.onnx", "").weights(0) ==
+          (per_group ? std::vector<float>{1, 1, 3, 3} : std::vector<float>{1, 2, 3, 4}));
+  }
+  model::set(groups.add("GroupNormalization", {"x", "ones", "zeros"}, "z"), "num_groups", 3);
+  CHECK_THAT(complaint(groups.bytes("z"), onnx_fault::damaged), Catch::Contains("groups that divide its channels"));
+
+  auto const normal = [](std::vector<std::int64_t> const& axes, bool squared) {
+    model m({1, 3, 2, 2});
+    m.numbers("two", {2}), m.numbers("epsilon", {1e-6F});
+    model::set(m.add("ReduceMean", {"x"}, "mean"), "axes", axes), m.add("Sub", {"x", "mean"}, "centred");
+    m.add(squared ? "Pow" : "Mul", {"centred", squared ? "two" : "centred"}, "squares");
+    model::set(m.add("ReduceMean", {"squares"}, "variance"), "axes", axes);
+    m.add("Add", {"variance", "epsilon"}, "a"), m.add("Sqrt", {"a"}, "b"), m.add("Div", {"centred", "b"}, "c");
+    m.tensor("gamma", {3, 1, 1}, {1, 2, 3}), m.add("Mul", {"gamma", "c"}, "d");
+    m.tensor("beta", {3, 1, 1}, {4, 5, 6}), m.add("Add", {"d", "beta"}, "y");
+    return m.bytes();
+  };
+  for (bool squared : {false, true}) {
+    CHECK(layers_of(normal({1}, squared)) == "network<image<3, 2, 2>, layer_norm<1e-06>>;");
+    CHECK(dsl::imported_network(normal({1}, squared), "x.onnx", "").weights(1) == std::vector<float>{4, 5, 6});
+  }
+  CHECK_THAT(complaint(normal({1, 2}, true), onnx_fault::unsupported), Catch::Contains("mean over all channels"));
+}
+
+TEST_CASE("onnx import: padding belongs to the window behind it", "[onnx]") {
+  auto const made = [](std::function<void(model&)> const& add) {
+    model m({1, 2, 4, 4});
+    m.tensor("w", {1, 2, 3, 3}, counted(18)), m.wholes("pads", {0, 0, 1, 0, 0, 0, 2, 1});
+    m.numbers("zero", {0}), m.numbers("least", {-std::numeric_limits<float>::infinity()});
+    add(m);
+    return m;
+  };
+  CHECK(layers_of(made([](model& m) {
+                    m.add("Pad", {"x", "pads", "zero"}, "a"), m.add("Conv", {"a", "w"}, "y");
+                  }).bytes()) == "network<image<2, 4, 4>, conv2d<1, 3, pad<1, 0, 2, 1>, bias<false>>>;");
+  CHECK(layers_of(made([](model& m) {
+                    m.add("Pad", {"x", "pads", "least"}, "a");
+                    model::set(m.add("MaxPool", {"a"}, "y"), "kernel_shape", {3, 3});
+                  }).bytes()) == "network<image<2, 4, 4>, max_pool2d<3, 1, pad<1, 0, 2, 1>>>;");
+  model last({1, 4, 4, 2});  // as Keras has it: the channels come last, also in what is read before they are moved
+  last.tensor("scale", {1, 1, 1, 2}, {1, 2}), last.add("Mul", {"x", "scale"}, "a");
+  last.wholes("pads", {0, 1, 0, 0, 0, 2, 1, 0}), last.add("Pad", {"a", "pads"}, "b");
+  model::set(last.add("Transpose", {"b"}, "c"), "perm", {0, 3, 1, 2});
+  last.tensor("w", {1, 2, 3, 3}, counted(18)), last.add("Conv", {"c", "w"}, "y");
+  CHECK(layers_of(last.bytes()) ==
+        "network<image<2, 4, 4>, channel_scale, conv2d<1, 3, pad<1, 0, 2, 1>, bias<false>>>;");
+  // Zeros are no padding of a maximum, and not the input of an activation.
+  auto const alone = [&](char const* type) {
+    return made([&](model& m) {
+      m.add("Pad", {"x", "pads"}, "a");
+      pb::NodeProto& n = m.add(type, {"a"}, "y");
+      if (n.op_type() == "MaxPool") model::set(n, "kernel_shape", {3, 3});
+    });
+  };
+  CHECK(layers_of(alone("MaxPool").bytes()) ==
+        "network<image<2, 4, 4>, conv2d<2, kernel<4, 2>, pad<3, 1>, groups<2>, bias<false>>, max_pool2d<3, 1>>;");
+  std::vector<float> const one = dsl::imported_network(alone("Relu").bytes(), "x.onnx", "").weights(0);
+  std::vector<float> wanted(16);
+  wanted[5] = wanted[13] = 1;  // row 2 of 4, column 1 of 2
+  CHECK(one == wanted);
+  CHECK_THAT(
+      complaint(made([](model& m) { m.add("Pad", {"x", "pads", "least"}, "y"); }).bytes(), onnx_fault::unsupported),
+      Catch::Contains("must be followed by a max_pool2d, or pad with zeros"));
+}
+
+TEST_CASE("onnx import: a sequence is an image of one row", "[onnx]") {
+  model m({1, 3, 8});
+  m.tensor("w", {4, 3, 3}, counted(36)), m.numbers("b", counted(4));
+  pb::NodeProto& n = m.add("Conv", {"x", "w", "b"}, "a");
+  model::set(n, "kernel_shape", std::vector<std::int64_t>{3}), model::set(n, "strides", std::vector<std::int64_t>{2});
+  model::set(n, "pads", {1, 1});
+  pb::NodeProto& pool = m.add("MaxPool", {"a"}, "c");
+  model::set(pool, "kernel_shape", std::vector<std::int64_t>{2}),
+      model::set(pool, "strides", std::vector<std::int64_t>{2});
+  m.add("GlobalAveragePool", {"c"}, "y");
+  CHECK(layers_of(m.bytes()) ==
+        "network<image<3, 1, 8>, conv1d<4, 3, 2, pad<1>>, max_pool2d<kernel<1, 2>, stride<2>>, "
+        "global_avg_pool2d>;");
+}
+
+TEST_CASE("onnx import: a rule that a file's network breaks is named by its sentence", "[onnx]") {
+  model m({1, 3});
+  m.tensor("w", {3, 3}, counted(9)), m.add("Relu", {"x"}, "a"), m.add("MatMul", {"a", "w"}, "main").set_name("head");
+  m.add("Sigmoid", {"a"}, "y");
+  pb::ModelProto file = m.file;
+  file.mutable_graph()->add_output()->set_name("y"), file.mutable_graph()->add_output()->set_name("main");
+  CHECK(complaint(file.SerializeAsString(), onnx_fault::unsupported) ==
+        "onnx: x.onnx: node 1, \"head\" (MatMul) must be a valid layer; found dense<3>, which breaks the rule "
+        "\"named_output: each must have a name of its own; main, val and what begins with val_ are taken; give one of "
+        "them another name\"");
+}
