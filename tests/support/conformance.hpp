@@ -413,6 +413,8 @@ void check_group_norm() {
   agree_behind<C, local_response_norm<5>, conv2d<3, 3>>();
   agree_behind<C, concat<local_response_norm<3, 0.5, 0.9, 2.0>, add<local_response_norm<1, 2.0>, identity>>,
                conv2d<4, 1>>();
+  agree_behind<C, local_response_norm<9, 0.7, 0.6, 1.5>, conv2d<3, 1>>();
+  agree_behind<C, local_response_norm<15, 0.7>, conv2d<3, 1>>();  // neighbours beyond those of the next block
 }
 template <int C>
 void check_pools() {
@@ -439,6 +441,9 @@ void check_upsampling() {
   agree_behind<C, concat<conv2d_transpose<C, 3, pad<1>, groups<C>>, identity>, conv2d<4, 1>>();
   agree_behind<C, conv2d_transpose<C, 3, 2, stride<2, 1>, dilation<2, 3>>, conv2d<3, 3>>();
   agree_behind<C, concat<upsample2d<2>, upsample2d<2, bilinear>>, conv2d<4, 1>>();
+  agree_behind<C, upsample2d<8, bilinear>, softmax2d>();  // several bands of rows
+  agree_behind<C, conv2d_transpose<C, 3, pad<1>>, batch_norm<>, relu, conv2d_transpose<20, 3, stride<3>, pad<0>>>();
+  agree_behind<C, global_avg_pool2d, conv2d_transpose<C, 3>, frozen<conv2d_transpose<C, 1>>, conv2d_transpose<7, 1>>();
   agree_behind<C, add<upsample2d<1>, upsample2d<1, bilinear>, identity>, global_avg_pool2d, upsample2d<4, bilinear>>();
 }
 /// C is even.
@@ -449,6 +454,9 @@ void check_channels() {
   agree_behind<C, channel_shuffle<2>, conv2d<C, 3, groups<2>>, channel_shuffle<C / 2>>();
   agree_behind<C, channel_split<identity, conv_module<C / 2, 3, 3>>, channel_shuffle<2>, conv2d<4, 1>>();
   agree_behind<C, concat<channel_slice<0, 1>, relu, channel_slice<C - 1, 1>>, conv2d<4, 1>>();
+  agree_behind<C, concat<conv2d<C + 1, 1>, sigmoid>, softplus, channel_shuffle<1>, hard_sigmoid, conv2d<5, 1>,
+               softmax2d>();
+  agree_behind<C, frozen<channel_scale>, concat<conv2d<C + 1, 3>, identity>, add<identity, conv2d<2 * C + 1, 1>>>();
 }
 template <int C>
 void check_tokens() {

@@ -3,11 +3,18 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/batch_norm.hpp>
+#include <dsl/executors/host/channel_scale_task.hpp>
+#include <dsl/executors/host/group_norm_task.hpp>
+#include <dsl/executors/host/lanes_task.hpp>
 #include <dsl/executors/host/head_norm_task.hpp>
 #include <dsl/executors/host/layer_norm_task.hpp>
 #include <dsl/executors/host/memory_tasks.hpp>
 #include <dsl/executors/host/multiply_task.hpp>
+#include <dsl/executors/host/pixel_task.hpp>
+#include <dsl/executors/host/resize_task.hpp>
 #include <dsl/executors/host/token_tasks.hpp>
+
+#include <utility>
 
 namespace dsl::host::TYPENET_MODE {
 
@@ -23,8 +30,10 @@ template <class Place, class F, class G>
     return rows_task(at, b.to, b.accumulate, f, b.x, second);
   };
   if (what == action::update) return update_task(at, update);
-  if (what == action::copy_forward || what == action::copy_backward || b.step->kind == op::transfer)
-    return rows(row_function::copy, b.x);
+  if (what == action::copy_forward || what == action::copy_backward || b.step->kind == op::transfer) {
+    task copies = rows(row_function::copy, b.x);
+    return copies ? std::move(copies) : lanes_task(at, b.x, b.to, b.accumulate, {});
+  }
   if (!b.node || (!forward && what != action::backward)) return {};
   switch (b.node->kind) {
     case op::batch_norm: return batch_norm_task(at, normalization());
@@ -35,6 +44,14 @@ template <class Place, class F, class G>
     case op::multiply: return multiply_task(at, b);
     case op::layer_norm: return layer_norm_task(at, b);
     case op::head_norm: return head_norm_task(at, b);
+    case op::group_norm: return group_norm_task(at, b);
+    case op::local_response_norm: return local_response_task(at, b);
+    case op::softmax: return channel_softmax_task(at, b);
+    case op::channel_scale: return channel_scale_task(at, b);
+    case op::channel_slice:
+    case op::channel_shuffle: return channels_task(at, b);
+    case op::upsample_nearest:
+    case op::upsample_bilinear: return resize_task(at, b);
     case op::max_pool2d:
     case op::avg_pool2d: return pool_task(at, b);
     case op::merge_pixels:

@@ -13,13 +13,27 @@
 
 namespace dsl::host::TYPENET_MODE {
 
+/// Whether the values of each sample are consecutive whole vectors in all of some tensors, with the same layout. The
+/// last channel block may have unused lanes.
+template <class V, class... Others>
+bool in_vectors(int lanes, V const& v, Others const&... others) {
+  bool const rows = in_rows(v, lanes) && (in_rows(others, lanes) && ...);
+  bool const blocks = v.block == lanes && in_blocks(v, lanes) && (in_blocks(others, lanes) && ...);
+  return (rows || blocks) && ((others.block == v.block) && ...);
+}
+/// Returns the number of vectors of a sample, if in_vectors() is true.
+template <class V>
+long long vectors_of(V const& v, int lanes) {
+  return v.block == lanes ? blocks_of(v.shape.channels, lanes) * v.shape.area() : v.shape.size() / lanes;
+}
+
+/// The functions turn 0 into 0, so unused lanes remain 0.
 template <class Place>
 [[gnu::cold]] task rows_task(Place& at, view<float> const& to, bool accumulate, row_function f,
                              view<float const> const& x, view<float const> const& second) {
   int const L = at.lanes();
-  if (!in_rows(x, L) || !in_rows(second, L) || !in_rows(to, L) || x.block != to.block || second.block != to.block)
-    return {};
-  return [&at, f, x, second, to, accumulate, count = to.shape.size() / L] {
+  if (!in_vectors(L, to, x, second)) return {};
+  return [&at, f, x, second, to, accumulate, count = vectors_of(to, L)] {
     at.run(to.batch, [&](int n) {
       at.memory().row({f, sample_of(x, n), sample_of(second, n), sample_of(to, n), count, accumulate});
     });
@@ -30,13 +44,15 @@ template <class Place>
 [[gnu::cold]] task activation_task(Place& at, bound_step<float> const& b) {
   int const L = at.lanes();
   view<float const> const dy = b.step->what == action::forward ? view<float const>{} : b.dy;
-  if (!in_rows(b.x, L) || !in_rows(b.to, L) || b.x.block != b.to.block) return {};
-  if (dy.data && (!in_rows(dy, L) || dy.block != b.to.block)) return {};
+  if (!in_vectors(L, b.to, b.x, dy.data ? dy : b.x)) return {};
+  bool const clears = b.to.block == L && b.to.shape.channels % L != 0 && !dy.data;  // some functions give 0 a value
   return [&at, f = b.node->function, alpha = static_cast<float>(b.node->rate), x = b.x, dy, to = b.to,
-          accumulate = b.accumulate, count = b.to.shape.size() / L] {
+          accumulate = b.accumulate, count = vectors_of(b.to, L), clears] {
     at.run(to.batch, [&](int n) {
       at.memory().activation(
           {f, alpha, sample_of(x, n), dy.data ? sample_of(dy, n) : nullptr, sample_of(to, n), count, accumulate});
+      if (clears)
+        zero_rest_of_block(view<float>{sample_of(to, n), to.shape, 1, to.block, to.buffer_channels - to.channel, 0});
     });
   };
 }

@@ -19,20 +19,30 @@ constexpr long long square_chunks(long long count) { return (count + square_chun
   return lanes[0];
 }
 
-/// Returns the sum of the squares of all values. Within a chunk, lane i adds every 256th square, beginning with the
-/// i-th; lane i of the result adds every 256th chunk in the same way. The square of a float is exact in double.
+/// Returns the sum of the squares of chunk k. Lane i adds every 256th square, beginning with the i-th. The square of a
+/// float is exact in double.
+template <class T>
+[[gnu::cold]] double squares_of_chunk(T const* data, long long count, long long k) {
+  double lanes[square_lanes] = {};
+  for (long long i = k * square_chunk; i < (k + 1) * square_chunk && i < count; ++i) {
+    auto const x = static_cast<double>(data[i]);
+    lanes[i % square_lanes] += x * x;
+  }
+  return join_lanes(lanes);
+}
+
+/// Returns the sum of chunks(k) for all chunks; lane i adds every 256th chunk, beginning with the i-th.
+template <class F>
+[[gnu::cold]] double sum_of_chunks(long long count, F const& chunks) {
+  double all[square_lanes] = {};
+  for (long long k = 0; k < square_chunks(count); ++k) all[k % square_lanes] += chunks(k);
+  return join_lanes(all);
+}
+
+/// Returns the sum of the squares of all values.
 template <class T>
 [[gnu::cold]] double sum_of_squares(T const* data, long long count) {
-  double all[square_lanes] = {};
-  for (long long k = 0; k < square_chunks(count); ++k) {
-    double lanes[square_lanes] = {};
-    for (long long i = k * square_chunk; i < (k + 1) * square_chunk && i < count; ++i) {
-      auto const x = static_cast<double>(data[i]);
-      lanes[i % square_lanes] += x * x;
-    }
-    all[k % square_lanes] += join_lanes(lanes);
-  }
-  return join_lanes(all);
+  return sum_of_chunks(count, [&](long long k) { return squares_of_chunk(data, count, k); });
 }
 
 }  // namespace dsl::host::TYPENET_MODE

@@ -46,13 +46,17 @@ class convolutions {
                detail::chain<packed_kernel>& kernels)
       : graph_(g), at_(at), winograd_(winograd), versions_(versions), kernels_(kernels) {}
 
-  /// Returns the task of a conv2d step: forward, backward_data or backward_weights.
+  /// Returns the task of a step of conv2d or conv2d_transpose: forward, backward_data or backward_weights. The passes
+  /// of a conv2d_transpose are those of a conv2d whose input is its output: the forward pass computes a data gradient,
+  /// and the data gradient is computed as a forward pass.
   [[gnu::cold]] host::task build(host::bound_step<float> const& s, bool training) {
-    bool const weights = s.step->what == action::backward_weights, data = s.step->what == action::backward_data;
-    view<float const> const x = data ? plain::read_only(s.to) : s.x;
-    view<float const> const y = weights || data ? s.dy : plain::read_only(s.to);
-    convolution const c{x.batch, x.shape, y.shape, s.node->window, s.node->groups};
-    return weights ? build_weights(s, c) : build_pass(s, c, data, training);
+    bool const weights = s.step->what == action::backward_weights, back = s.step->what == action::backward_data;
+    view<float const> const in = back ? plain::read_only(s.to) : s.x;
+    view<float const> const out = weights || back ? s.dy : plain::read_only(s.to);
+    bool const turned = is_transposed(s);
+    convolution const c{in.batch, turned ? out.shape : in.shape, turned ? in.shape : out.shape, s.node->window,
+                        s.node->groups};
+    return weights ? build_weights(s, c) : build_pass(s, c, back != turned, training);
   }
 
   /// Makes the convolution that wrote a batch_norm's input in this program also compute the moments of its output.
@@ -62,8 +66,9 @@ class convolutions {
     pass* made = nullptr;
     for (pass& p : passes_) {
       host::bound_step<float> const& of = *p.step;
-      if (!p.data && of.node->output == graph_.input(*norm.node) && of.step->micro == norm.step->micro &&
-          of.to.data == norm.x.data && of.to.channel == norm.x.channel && of.to.batch == norm.x.batch)
+      if (!p.data && of.step->what == action::forward && of.node->output == graph_.input(*norm.node) &&
+          of.step->micro == norm.step->micro && of.to.data == norm.x.data && of.to.channel == norm.x.channel &&
+          of.to.batch == norm.x.batch)
         made = &p;
     }
     if (!made || made->to || made->step->step->activation >= 0) return {};
@@ -106,7 +111,7 @@ class convolutions {
   struct pass {
     host::bound_step<float> const* step = nullptr;
     convolution shape{};
-    bool data = false;
+    bool data = false;  // computes a data gradient, or the forward pass of a conv2d_transpose
     detail::chain<part> parts{};
     blocked_copy from{}, to{};
     packed_kernel* kernel = nullptr;
@@ -125,6 +130,11 @@ class convolutions {
     long long dense = 0;  // in shared memory: the gradient of a slice's dense kernel
   };
 
+  static bool is_transposed(host::bound_step<float> const& s) { return s.node->kind == op::conv2d_transpose; }
+  /// Returns the tensor that a forward pass or a data gradient reads.
+  static view<float const> const& source(host::bound_step<float> const& s) {
+    return s.step->what == action::forward ? s.x : s.dy;
+  }
   /// Whether Winograd transforms pay: they must at least halve the number of products, and inputs and outputs must have
   /// at least one whole channel block.
   bool suits_winograd(convolution const& c, bool unrolled) const {
@@ -158,7 +168,7 @@ class convolutions {
   /// Chooses the algorithms of a forward pass or a data gradient. A data gradient with a stride has a part for each
   /// phase.
   [[gnu::cold]] void choose(pass& p, bool unrolled) {
-    char const* const what = p.data ? "backward data" : "forward";
+    char const* const what = p.step->step->what == action::forward ? "forward" : "backward data";
     convolution const& c = p.shape;
     int const phases = p.data ? c.window.rows().stride * c.window.columns().stride : 1;
     if (is_depthwise(c)) {
@@ -185,7 +195,7 @@ class convolutions {
                                       bool training) {
     pass& p = passes_.emplace();
     p.step = &s, p.shape = c, p.data = data;
-    bool const unrolled = !data && is_plain(s.x) && c.groups == 1;
+    bool const unrolled = !data && !is_transposed(s) && is_plain(s.x) && c.groups == 1;
     choose(p, unrolled);
     long long packed = 0, scratch = 0, dense = 0;
     for (part const& q : p.parts) {
@@ -195,13 +205,15 @@ class convolutions {
     }
     bool const folds = s.step->batch_norm >= 0;
     p.kernel = &kernel_of(s, data, unrolled, !training);
-    if (!data && (folds || s.parameter(role::bias)) && p.kernel->bias.size() == 0)
-      p.kernel->bias.allocate(static_cast<std::size_t>(1LL * blocks_of(c.out.channels, at_.lanes()) * at_.lanes()));
+    bool const has_bias = s.step->what == action::forward && (folds || s.parameter(role::bias));
+    if (has_bias && p.kernel->bias.size() == 0)
+      p.kernel->bias.allocate(
+          static_cast<std::size_t>(1LL * blocks_of(s.to.shape.channels, at_.lanes()) * at_.lanes()));
     if (!training && !p.kernel->memory) p.kernel->memory = detail::make_owner<host::memory_block>(4 * packed);
     p.folded = workplace::rounded(training ? packed : 0);
     p.dense = p.folded + workplace::rounded(folds ? kernel_numbers(c) : 0);
     long long shared = p.dense + workplace::rounded(dense);
-    if (!unrolled) p.from = blocked_copy(at_, data ? s.dy : s.x, shared);
+    if (!unrolled) p.from = blocked_copy(at_, source(s), shared);
     p.to = blocked_copy(at_, plain::read_only(s.to), shared);
     at_.need(scratch, shared);
     return [this, &p] { run(p); };
@@ -229,11 +241,11 @@ class convolutions {
     else
       pack(p, packed);
     host::bound_step<float> const& s = *p.step;
-    view<float const> const from = p.from.read(at_, p.data ? s.dy : s.x);
+    view<float const> const from = p.from.read(at_, source(s));
     view<float> const to = p.to ? p.to.memory(at_, plain::read_only(s.to)) : s.to;
-    bool const adds = p.data && s.accumulate;
+    bool const backward = s.step->what == action::backward_data, adds = backward && s.accumulate;
     float const* const bias = k.bias.size() > 0 ? k.bias.data() : nullptr;
-    bool const relu = !p.data && s.step->activation >= 0;
+    bool const relu = !backward && s.step->activation >= 0;
     float const* kernel = packed;
     for (part const& q : p.parts) {
       group_slices const& l = q.slices;
@@ -264,7 +276,7 @@ class convolutions {
     float const* const bias = s.parameter(role::bias);
     detail::zeros<float>& whole_bias = p.kernel->bias;
     if (whole_bias.size() > 0 && bias)
-      for (int o = 0; o < p.shape.out.channels; ++o) whole_bias[static_cast<std::size_t>(o)] = bias[o];
+      for (int o = 0; o < s.to.shape.channels; ++o) whole_bias[static_cast<std::size_t>(o)] = bias[o];
     if (s.step->batch_norm >= 0) kernel = fold(p, at_.shared() + p.folded);
     for (part const& q : p.parts)
       for (int k = 0; k < q.slices.count; ++k, packed += q.algorithm->packed()) {
@@ -298,7 +310,7 @@ class convolutions {
   [[gnu::cold]] host::task build_weights(host::bound_step<float> const& s, convolution const& c) {
     weights_pass& p = weights_.emplace();
     p.step = &s, p.shape = c;
-    bool const unrolled = is_plain(s.x) && c.groups == 1;
+    bool const unrolled = !is_transposed(s) && is_plain(s.x) && c.groups == 1;
     int const threads = at_.pool().threads();
     if (is_depthwise(c)) {
       note(s, "backward weights", "depthwise");
@@ -322,15 +334,16 @@ class convolutions {
     }
     p.dense = workplace::rounded(sums);
     long long shared = p.dense + workplace::rounded(dense);
-    if (!unrolled) p.x = blocked_copy(at_, s.x, shared);
-    p.dy = blocked_copy(at_, s.dy, shared);
+    if (!unrolled) p.x = blocked_copy(at_, is_transposed(s) ? s.dy : s.x, shared);
+    p.dy = blocked_copy(at_, is_transposed(s) ? s.x : s.dy, shared);
     at_.need(scratch, shared);
     return [this, &p] { run(p); };
   }
 
   [[gnu::cold]] void run(weights_pass const& p) {
     host::bound_step<float> const& s = *p.step;
-    view<float const> const x = p.x.read(at_, s.x), dy = p.dy.read(at_, s.dy);
+    bool const turned = is_transposed(s);
+    view<float const> const x = p.x.read(at_, turned ? s.dy : s.x), dy = p.dy.read(at_, turned ? s.x : s.dy);
     float* const parameter = s.gradient(role::kernel);
     for (weights_part const& q : p.parts)
       for (int k = 0; k < q.slices.count; ++k) {
@@ -345,8 +358,10 @@ class convolutions {
         at_.pool().run(a.finish_items(), [&](int item, int) { a.finish(item, at_.shared(), gradient); });
         if (l.groups > 1) collect_kernel(l, area(p.shape), gradient, own);
       }
+    view<float const> const& result = turned ? x : dy;
     if (float* const bias = s.gradient(role::bias))
-      at_.pool().run(blocks_of(dy.shape.channels, at_.lanes()), [&](int item, int) { bias_gradient(item, dy, bias); });
+      at_.pool().run(blocks_of(result.shape.channels, at_.lanes()),
+                     [&](int item, int) { bias_gradient(item, result, bias); });
   }
 
   graph_view graph_;

@@ -64,8 +64,10 @@ class embedded_engine {
   using bound_step = host::bound_step<float>;
 
   host::task select_kernel(bound_step const& b) {
-    if (b.step->what == action::forward && b.node->kind == op::conv2d) return convolutions_.build(b, false);
-    if (b.step->what == action::forward && b.node->kind == op::dense) return [d = dense(at_, b)] { d(); };
+    bool const forward = b.step->what == action::forward;
+    if (forward && (b.node->kind == op::conv2d || b.node->kind == op::conv2d_transpose))
+      return convolutions_.build(b, false);
+    if (forward && b.node->kind == op::dense) return [d = dense(at_, b)] { d(); };
     if (host::task attends = attention_task(at_, b)) return attends;
     if (host::task recurs = recurrent_task(at_, b)) return recurs;
     auto const no_update = [](auto const&) {};  // inference has no update steps

@@ -12,6 +12,7 @@
 #include <dsl/executors/native/dense.hpp>
 #include <dsl/executors/native/processors.hpp>
 #include <dsl/executors/native/recurrent.hpp>
+#include <dsl/executors/native/split_task.hpp>
 #include <dsl/executors/reference/steps.hpp>
 
 #include <cstdint>
@@ -127,24 +128,72 @@ class engine final : public plain::steps<float> {
     return static_cast<packed_kernels&>(*kept().packed);
   }
 
-  /// Returns an empty task if only the plain loops fit: for tensors without channel blocks and for rare operations.
+  /// Returns an empty task if only the plain loops fit, on one thread.
   [[gnu::cold]] host::task select_kernel(program& p, bound_step const& b) override {
     action const what = b.step->what;
     bool const multiplies =
         what == action::forward || what == action::backward_weights || what == action::backward_data;
     unit& on = devices_[b.step->device];
-    if (b.node && multiplies && b.node->kind == op::conv2d)
+    if (b.node && multiplies && (b.node->kind == op::conv2d || b.node->kind == op::conv2d_transpose))
       return on.convolutions.build(b, p.plan.options.mode == mode::training && !b.node->frozen);
     if (b.node && multiplies && b.node->kind == op::dense) return [d = dense(on.at, b)] { d(); };
     if (host::task attends = attention_task(on.at, b)) return attends;
     if (host::task recurs = recurrent_task(on.at, b)) return recurs;
-    return host::memory_task(
-        on.at, b, [this, &p, &b](auto f) { for_each_update(p, *b.step, f); },
-        [&] {
-          host::batch_norm_step<float> s = batch_norm_step(p, b);
-          if (s.statistics && !s.tower && !s.dy.data && !s.again) s.made = on.convolutions.sum_moments(b);
-          return s;
+    if (host::task reads = whole_batch_task(p, b)) return reads;
+    if (b.node && b.node->kind == op::stochastic_depth)
+      if (host::task drops = host::stochastic_depth_task(on.at, b, [this, &p, &b] { return draw(p, b); })) return drops;
+    if (host::task moves = host::memory_task(
+            on.at, b, [this, &p, &b](auto f) { for_each_update(p, *b.step, f); },
+            [&] {
+              host::batch_norm_step<float> s = batch_norm_step(p, b);
+              if (s.statistics && !s.tower && !s.dy.data && !s.again) s.made = on.convolutions.sum_moments(b);
+              return s;
+            }))
+      return moves;
+    return split_task(on.at, b, [this, &p](bound_step const& part, int n, int c) { run_part(p, part, n, c); });
+  }
+
+  /// Returns the task of a step that reads or writes the batch, or that measures gradients. Sums do not depend on the
+  /// number of threads: those of a loss are over parts of a sample, and those of gradients are in a fixed order.
+  [[gnu::cold]] host::task whole_batch_task(program& p, bound_step const& b) {
+    workplace& at = devices_[b.step->device].at;
+    if (b.step->what == action::load)
+      return [this, &at, &p, &b] {
+        at.run(b.to.batch, [&](int n) {
+          load_sample(p, b, n);
+          if (b.ends_block) host::zero_rest_of_block(part_of(b.to, n, 0, 0));
         });
+        load_targets(p, b);
+      };
+    if (b.step->what == action::measure) {
+      long long const chunks = host::square_chunks(numbers_of(p, *b.step).count);
+      at.need_shared(2 * chunks);
+      return [this, &at, &p, &b, chunks] {
+        auto const [first, count] = numbers_of(p, *b.step);
+        float const* const gradients = flat(region::gradients) + first;
+        auto* const sums = reinterpret_cast<double*>(at.shared());
+        at.run(static_cast<int>(chunks),
+               [&, all = count](int k) { sums[k] = host::squares_of_chunk(gradients, all, k); });
+        *squares(p, *b.step) = host::sum_of_chunks(count, [&](long long k) { return sums[k]; });
+      };
+    }
+    if (b.step->what != action::loss || !has_pixel_loss(p, b)) return {};
+    constexpr int most_pixels = 1024;
+    long long const area = b.x.shape.area();
+    int const pieces = static_cast<int>((area + most_pixels - 1) / most_pixels);
+    at.need_shared(4LL * b.x.batch * pieces);
+    return [this, &at, &p, &b, area, pieces] {
+      auto* const sums = reinterpret_cast<double*>(at.shared());
+      host::pixel_loss<float> const loss = pixel_loss_of(p, b);
+      at.run(b.x.batch * pieces, [&](int i) {
+        long long const first = 1LL * i % pieces * most_pixels, left = area - first;
+        sums[2 * i] = sums[2 * i + 1] = 0;
+        loss.add(i / pieces, first, first + (left < most_pixels ? left : most_pixels), sums + 2LL * i);
+      });
+      if (b.step->micro == 0) b.metrics[0] = b.metrics[1] = 0;
+      for (int i = 0; i < 2 * b.x.batch * pieces; ++i) b.metrics[i % 2] += sums[i];
+      if (b.ends_block && b.to.data) host::zero_rest_of_block(b.to);
+    };
   }
 
   instructions set_;

@@ -130,9 +130,11 @@ class engine final : public plain::steps<float> {
       return build_convolution(b, p.plan.options.mode == mode::training);
     if (b.node && multiplies && b.node->kind == op::dense) return [this, &b] { multiply(b); };
     if (!has_kernels_) return {};
+    workplace& at = devices_[b.step->device].at;
+    if (b.node && b.node->kind == op::stochastic_depth)
+      if (host::task drops = host::stochastic_depth_task(at, b, [this, &p, &b] { return draw(p, b); })) return drops;
     return host::memory_task(
-        devices_[b.step->device].at, b, [this, &p, &b](auto f) { for_each_update(p, *b.step, f); },
-        [&] { return batch_norm_step(p, b); });
+        at, b, [this, &p, &b](auto f) { for_each_update(p, *b.step, f); }, [&] { return batch_norm_step(p, b); });
   }
 
   /// Returns a task for a convolution. A fused relu runs as a separate pass, since on some processors the library's

@@ -13,6 +13,7 @@ struct step_context {
   double momentum = 0;       // the share of a batch_norm's running moments that a step keeps
   bool unbiased = false;     // whether running variances are unbiased
   double fused_epsilon = 0;  // epsilon of the batch_norm fused into a conv2d
+  int first_channel = 0;     // of a part of a step: the number of channel 0 in the whole tensor
 };
 
 /// The plain loops of an operation. Besides `forward`, it has those loops that the gradient steps in its row need; the

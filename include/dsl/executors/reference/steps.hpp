@@ -73,24 +73,64 @@ class steps : public host::engine<T> {
             .again = b.step->again,
             .accumulate = b.accumulate};
   }
+  /// Runs the plain loops of a part of a step: samples and channels that begin with these numbers in the whole step.
+  [[gnu::cold]] void run_part(program const& p, bound_step const& part, int sample, int channel) {
+    switch (part.step->what) {
+      case action::copy_forward:
+      case action::copy_backward: return copy(part.x, part.to, part.accumulate);
+      case action::forward: return compute(p, part, loops_of<T>(part.node->kind).forward, sample, channel);
+      case action::backward: return compute(p, part, loops_of<T>(part.node->kind).backward, sample, channel);
+      default: unknown();
+    }
+  }
+  /// Copies sample n of the batch into the tensor of a load step.
+  [[gnu::cold]] void load_sample(program const& p, bound_step const& b, int n) const {
+    bool const is_first = !b.node;
+    float const* from = is_first ? p.batch.images : p.batch.further[further_inputs(this->graph_, b.step->node)];
+    if (!from || !b.to.data) return;
+    from += (p.plan.samples_of(*b.step).first + n) * b.to.shape.size();
+    for (int c = 0; c < b.to.shape.channels; ++c) {
+      auto const to = b.to.pixels(n, c);
+      for (long long i = 0; i < b.to.shape.area(); ++i) to[i] = static_cast<T>(*from++);
+    }
+  }
+  /// Copies the targets of a load step.
+  [[gnu::cold]] void load_targets(program const& p, bound_step const& b) const {
+    if (b.labels) load_targets(p, p.plan.samples_of(*b.step), reinterpret_cast<std::byte*>(b.labels));
+  }
+  /// Returns the loss of a step whose targets are a class for each pixel.
+  [[gnu::cold]] host::pixel_loss<T> pixel_loss_of(program const& p, bound_step const& b) const {
+    int const output = output_number(this->graph_, b.step->node);
+    return {is_of_logits(this->graph_, p.plan.options.loss[output], b.step->node),
+            b.x,
+            b.labels,
+            b.to,
+            p.batch.targets_of(output).labelled,
+            smoothing_of(p, output),
+            weights_of(p, b),
+            this->loss_weight(output),
+            b.accumulate};
+  }
+  bool has_pixel_loss(program const& p, bound_step const& b) const {
+    int const output = output_number(this->graph_, b.step->node);
+    return p.plan.options.loss[output] != dsl::loss::custom && !b.values &&
+           p.plan.options.targets[output] == target_kind::pixel_classes;
+  }
+  dropout_draw draw(program const& p, bound_step const& b) const {
+    return {this->options_.seed, p.batch.step, static_cast<std::uint32_t>(number_of(this->graph_, b.step->node)),
+            static_cast<float>(b.node->rate),
+            static_cast<std::uint32_t>(p.part.first + p.plan.samples_of(*b.step).first)};
+  }
   [[noreturn, gnu::cold]] static void unknown() {
     detail::throw_error<executor_error>({"plan: it has a step whose operation this executor does not support"});
   }
 
  private:
-  [[gnu::cold]] void load(program& p, bound_step const& b) {
-    sample_range const part = p.plan.samples_of(*b.step);
-    bool const is_first = !b.node;
-    if (float const* from = is_first ? p.batch.images : p.batch.further[further_inputs(this->graph_, b.step->node)];
-        from && b.to.data) {
-      from += part.first * b.to.shape.size();
-      for_each_channel(b.to, [&](int n, int c) {
-        auto const to = b.to.pixels(n, c);
-        for (long long i = 0; i < b.to.shape.area(); ++i) to[i] = static_cast<T>(*from++);
-      });
-    }
-    if (b.labels) load_targets(p, part, reinterpret_cast<std::byte*>(b.labels));
+  [[gnu::cold]] void load(program const& p, bound_step const& b) const {
+    for (int n = 0; n < b.to.batch; ++n) load_sample(p, b, n);
+    load_targets(p, b);
   }
+
   /// Copies the targets that all outputs share, or those of one output after the other.
   [[gnu::cold]] void load_targets(program const& p, sample_range const& part, std::byte* to) const {
     per_output<target_kind> const& kinds = p.plan.options.targets;
@@ -106,27 +146,34 @@ class steps : public host::engine<T> {
     }
   }
 
+  double smoothing_of(program const& p, int output) const {
+    return p.plan.options.loss[output] == dsl::loss::categorical_crossentropy ? this->options_.label_smoothing : 0;
+  }
+  /// Returns the factors of the losses of a loss step's samples or pixels, or null.
+  float const* weights_of(program const& p, bound_step const& b) const {
+    int const output = output_number(this->graph_, b.step->node);
+    float const* const weights = p.batch.targets_of(output).weights;
+    bool const by_pixel = p.plan.options.targets[output] == target_kind::pixel_classes;
+    return weights ? weights + p.plan.samples_of(*b.step).first * (by_pixel ? b.x.shape.area() : 1) : nullptr;
+  }
+
   [[gnu::cold]] void loss(program const& p, bound_step const& b) {
     int const output = output_number(this->graph_, b.step->node);
     dsl::loss const kind = p.plan.options.loss[output];
-    target_kind const targets = p.plan.options.targets[output];
     bool const from_logits = is_of_logits(this->graph_, kind, b.step->node);
     double const factor = this->loss_weight(output);
-    double const smoothing = kind == dsl::loss::categorical_crossentropy ? this->options_.label_smoothing : 0;
+    double const smoothing = smoothing_of(p, output);
     bool const adds = b.step->micro > 0;
-    target_view const given = p.batch.targets_of(output);
-    float const* weights = given.weights;
-    if (weights)
-      weights += p.plan.samples_of(*b.step).first * (targets == target_kind::pixel_classes ? b.x.shape.area() : 1);
+    float const* const weights = weights_of(p, b);
     if (kind == dsl::loss::custom)
       host::compute_custom_loss<T>(*this->custom_loss_of(output), b.x, b.values, b.metrics, b.to, sample_, p.part.whole,
                                    adds, weights, factor, b.accumulate);
     else if (b.values)
       host::compute_value_loss<T>(kind, from_logits, b.x, b.values, b.metrics, b.to, p.part.whole, adds, weights,
                                   factor, b.accumulate);
-    else if (targets == target_kind::pixel_classes)
-      host::compute_pixel_loss<T>(from_logits, b.x, b.labels, b.metrics, b.to, given.labelled, adds, smoothing, weights,
-                                  factor, b.accumulate);
+    else if (has_pixel_loss(p, b))
+      host::compute_pixel_loss<T>(from_logits, b.x, b.labels, b.metrics, b.to, p.batch.targets_of(output).labelled,
+                                  adds, smoothing, weights, factor, b.accumulate);
     else
       host::compute_loss<T>(kind, from_logits, b.x, b.labels, b.metrics, b.to, p.part.whole, adds, smoothing, weights,
                             factor, b.accumulate);
@@ -163,19 +210,17 @@ class steps : public host::engine<T> {
     compute(p, b, loops_of<T>(x.kind).backward);
   }
 
-  [[gnu::cold]] void compute(program const& p, bound_step const& b, typename loops<T>::loop loop) {
+  [[gnu::cold]] void compute(program const& p, bound_step const& b, typename loops<T>::loop loop, int sample = 0,
+                             int channel = 0) {
     if (!loop) unknown();
     step const& s = *b.step;
-    loop(b, {.draw = draw(p, b),
+    dropout_draw drawn = draw(p, b);
+    drawn.first += static_cast<std::uint32_t>(sample);
+    loop(b, {.draw = drawn,
              .momentum = this->batch_norm_momentum(b),
              .unbiased = this->options_.unbiased_running_variance,
-             .fused_epsilon = s.batch_norm >= 0 ? this->graph_.nodes[s.batch_norm].epsilon : 0});
-  }
-
-  dropout_draw draw(program const& p, bound_step const& b) const {
-    return {this->options_.seed, p.batch.step, static_cast<std::uint32_t>(number_of(this->graph_, b.step->node)),
-            static_cast<float>(b.node->rate),
-            static_cast<std::uint32_t>(p.part.first + p.plan.samples_of(*b.step).first)};
+             .fused_epsilon = s.batch_norm >= 0 ? this->graph_.nodes[s.batch_norm].epsilon : 0,
+             .first_channel = channel});
   }
 
   /// Runs the backward step of a custom operation. The step's activations are those that the operation reads according

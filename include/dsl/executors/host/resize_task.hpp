@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/list.hpp>
+#include <dsl/detail/mode.hpp>
+#include <dsl/executors/host/memory_tasks.hpp>
+#include <dsl/executors/host/neighbours.hpp>
+
+namespace dsl::host::TYPENET_MODE {
+
+/// Returns the rows or columns of an image that is enlarged by a factor.
+[[gnu::cold]] inline detail::list<resized> resized_sides(int small, int large, bool bilinear) {
+  detail::list<resized> all;
+  for (int i = 0; i < large; ++i) {
+    neighbours const at = bilinear ? bilinear_of(i, large / small, small) : nearest_of(i, large / small, small);
+    all.push({at.low, at.high, static_cast<float>(at.share), static_cast<float>(1 - at.share)});
+  }
+  return all;
+}
+
+/// Enlarges channel blocks, or computes the gradient of that, in bands of rows, so that there is work for all threads
+/// even if there are few channels. The bits do not depend on the bands.
+template <class Place>
+class resize {
+ public:
+  [[gnu::cold]] resize(Place& at, bound_step<float> const& s)
+      : at_(&at),
+        enlarges_(s.step->what == action::forward),
+        from_(enlarges_ ? s.x : s.dy),
+        to_(s.to),
+        accumulate_(s.accumulate),
+        blocks_(blocks_of(to_.shape.channels, at.lanes())) {
+    shape const small = enlarges_ ? from_.shape : to_.shape, large = enlarges_ ? to_.shape : from_.shape;
+    bool const bilinear = s.node->kind == op::upsample_bilinear;
+    rows_ = resized_sides(small.height, large.height, bilinear);
+    columns_ = resized_sides(small.width, large.width, bilinear);
+    large_ = large, small_width_ = small.width;
+    constexpr int most_pixels = 2048;
+    int const band = most_pixels / to_.shape.width;
+    band_ = band < 1 ? 1 : band;
+    bands_ = (to_.shape.height + band_ - 1) / band_;
+  }
+
+  void operator()() const {
+    at_->run(to_.batch * blocks_ * bands_, [&](int i) {
+      int const n = i / bands_ / blocks_, b = i / bands_ % blocks_, first = i % bands_ * band_, L = at_->lanes();
+      resize_call const c{.from = sample_of(from_, n) + b * L * from_.shape.area(),
+                          .to = sample_of(to_, n) + b * L * to_.shape.area(),
+                          .rows = rows_.begin(),
+                          .columns = columns_.begin(),
+                          .first = first,
+                          .last = least(first + band_, to_.shape.height),
+                          .height = large_.height,
+                          .width = large_.width,
+                          .small_width = small_width_,
+                          .accumulate = accumulate_};
+      enlarges_ ? at_->memory().enlarge(c) : at_->memory().reduce(c);
+    });
+  }
+
+ private:
+  Place* at_;
+  bool enlarges_;
+  view<float const> from_;
+  view<float> to_;
+  bool accumulate_;
+  int blocks_;
+  detail::list<resized> rows_{}, columns_{};
+  shape large_{};
+  int small_width_ = 0, band_ = 1, bands_ = 1;
+};
+
+/// Returns the task of an upsampling step, or an empty task if a tensor does not consist of whole channel blocks.
+template <class Place>
+[[gnu::cold]] task resize_task(Place& at, bound_step<float> const& s) {
+  view<float const> const& from = s.step->what == action::forward ? s.x : s.dy;
+  int const L = at.lanes();
+  if (from.block != L || s.to.block != L || !in_blocks(from, L) || !in_blocks(s.to, L)) return {};
+  return [made = resize<Place>(at, s)] { made(); };
+}
+
+}  // namespace dsl::host::TYPENET_MODE
