@@ -23,6 +23,7 @@
 #include <dsl/models/mnasnet.hpp>
 #include <dsl/models/efficientnet.hpp>
 #include <dsl/models/efficientnet_v2.hpp>
+#include <dsl/models/keras_efficientnet_v2.hpp>
 #include <dsl/models/regnet.hpp>
 #include <dsl/models/convnext.hpp>
 #include <dsl/models/fcn.hpp>

@@ -59,6 +59,8 @@ TEST_CASE("models: networks that torchvision does not have", "[models]") {
   static_assert(mobilenet::parameter_count == 4'253'864 && mobilenet::output == shape{1000});  // Keras's count_params()
   using xception = network<image<3, 299, 299>, models::xception<>>;
   static_assert(xception::parameter_count == 22'910'480 && xception::output == shape{1000});
+  using efficientnet_v2_b0 = network<image<3, 224, 224>, models::efficientnet_v2_b0<>>;
+  static_assert(efficientnet_v2_b0::parameter_count == 7'200'312 && efficientnet_v2_b0::output == shape{1000});
   names const twenty = weight_names(resnet20::view());
   CHECK(twenty.size() == 21 * 5 + 2);
   for (char const* name :

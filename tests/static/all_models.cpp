@@ -63,6 +63,7 @@ static_assert(parameters_of<models::deeplabv3_resnet101_aux<>> == 60'996'202);
 static_assert(parameters_of<models::convnext_small<>> == 50'223'688);
 static_assert(parameters_of<models::convnext_base<>> == 88'591'464);
 static_assert(parameters_of<models::convnext_large<>> == 197'767'336);
+static_assert(on_pictures<models::convnext_xlarge<>>::parameter_count == 350'196'968);  // Keras's count_params()
 static_assert(parameters_of<models::vit_b_32<>> == 88'224'232);
 static_assert(parameters_of<models::vit_l_16<>> == 304'326'632);
 static_assert(parameters_of<models::vit_l_32<>> == 306'535'400);
@@ -76,5 +77,10 @@ static_assert(parameters_on_256<models::swin_v2_s<>> == 49'737'442);
 static_assert(parameters_on_256<models::swin_v2_b<>> == 87'930'848);
 
 static_assert(network<image<3, 299, 299>, models::inception_v3<>>::trainable_parameter_count == 23'834'568);
+
+// Keras's count_params()
+static_assert(network<image<3, 240, 240>, models::efficientnet_v2_b1<>>::parameter_count == 8'212'124);
+static_assert(network<image<3, 260, 260>, models::efficientnet_v2_b2<>>::parameter_count == 10'178'374);
+static_assert(network<image<3, 300, 300>, models::efficientnet_v2_b3<>>::parameter_count == 14'467'622);
 
 static_assert(rate_of_last_path(on_pictures<models::efficientnet_v2_s<>>::view()) == 0.2 * 39 / 40);

@@ -40,7 +40,7 @@ struct convnext : sequential<named<"features", numbered<conv2d<A, 4, stride<4>, 
                              global_avg_pool2d, named<"classifier", convnext_norm, flatten, dense<Classes>>, softmax> {
 };
 
-/// ConvNeXt (Liu et al. 2022), under torchvision's names.
+/// ConvNeXt (Liu et al. 2022), under torchvision's names; torchvision does not have the last one, which Keras has.
 template <int Classes = 1000>
 struct convnext_tiny : convnext<Classes, 9, 0.1, 96, 192, 384, 768> {};
 template <int Classes = 1000>
@@ -49,5 +49,7 @@ template <int Classes = 1000>
 struct convnext_base : convnext<Classes, 27, 0.5, 128, 256, 512, 1024> {};
 template <int Classes = 1000>
 struct convnext_large : convnext<Classes, 27, 0.5, 192, 384, 768, 1536> {};
+template <int Classes = 1000>
+struct convnext_xlarge : convnext<Classes, 27, 0.5, 256, 512, 1024, 2048> {};
 
 }  // namespace dsl::models
