@@ -263,7 +263,7 @@ TEST_CASE("tokens: one outside of the vocabulary leads nowhere without the check
   using model = tagger<5, 4>;
   auto const e = reference<float>{}.make_engine(model::view(), {.verify = &verify});
   auto& host = dynamic_cast<host::engine<float>&>(*e);
-  for (float const bad : {5.0F, -1.0F, 1e30F, -1e30F, std::numeric_limits<float>::quiet_NaN()}) {
+  for (float const bad : {5.0F, 4.5F, -1.0F, 1e30F, -1e30F, std::numeric_limits<float>::quiet_NaN()}) {
     INFO(bad);
     std::vector<float> const numbers{4, bad, 0, 4};
     ints const labels{0, -1, 1, 2};
