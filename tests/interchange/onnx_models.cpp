@@ -107,8 +107,8 @@ int main(int count, char** word) {
   }
   try {
     writer w(word[1]);
-    dsl::test::for_each_onnx_network([&]<class Network>(char const* name) {
-      dsl::trainer t = dsl::test::drawn_trainer<Network>();
+    dsl::test::for_each_onnx_network([&](char const* name, dsl::graph_view const& network) {
+      dsl::trainer t = dsl::test::drawn_trainer(network);
       dsl::save_onnx(t, w.path(name) + ".onnx", {.operators = {{"softplus", "Softplus"}}});
       for (int batch : {1, 2, 7}) w.predictions(t, name, batch, "reference");
     });

@@ -34,7 +34,7 @@ struct doubled {
 
 /// Calls f.operator()<Network>(name) for each network.
 template <class F>
-void for_each_onnx_network(F f) {
+void for_each_onnx_type(F f) {
   using picture = image<3, 9, 8>;
   f.template operator()<network<picture, conv2d<4, 3>>>("conv2d_same");
   f.template operator()<network<picture, conv2d<4, 3, 2>, conv2d<3, 2, 5>>>("conv2d_even");
@@ -153,10 +153,15 @@ void for_each_onnx_network(F f) {
   f.template operator()<odd_network>("odd");
 }
 
+/// Calls f(name, graph) for each network. What f does is compiled only once.
+template <class F>
+void for_each_onnx_network(F f) {
+  for_each_onnx_type([&]<class Network>(char const* name) { f(name, Network::view()); });
+}
+
 /// Returns a trainer on plain loops, with random weights and running statistics that keep values near 1.
-template <class Network>
-trainer drawn_trainer(std::uint64_t seed = 1) {
-  trainer t(reference<float>{}.make_engine(Network::view(), {.loss = loss::mean_squared_error}), 0.01);
+inline trainer drawn_trainer(graph_view const& network, std::uint64_t seed = 1) {
+  trainer t(reference<float>{}.make_engine(network, {.loss = loss::mean_squared_error}), 0.01);
   graph_view const& g = t.graph();
   detail::random_stream random(seed, detail::purpose::user, 1);
   for (int k = 0; k < g.size.parameters; ++k) {
@@ -169,6 +174,10 @@ trainer drawn_trainer(std::uint64_t seed = 1) {
     t.engine().write_parameter(k, values.data());
   }
   return t;
+}
+template <class Network>
+trainer drawn_trainer(std::uint64_t seed = 1) {
+  return drawn_trainer(Network::view(), seed);
 }
 
 inline std::vector<float> predicted(trainer& t, drawn_batch const& batch) {
