@@ -42,7 +42,7 @@ if [ -n "$clang" ]; then
 fi
 # Reassociation would break the promise, so it is refused.
 for flag in -ffast-math -Ofast; do
-  if "$gcc" -std=c++20 $flag -fsyntax-only -I"$here/../../include" "$here/bits.cpp" 2> "$folder/error"; then
+  if "$gcc" -std=c++20 $flag -fsyntax-only -Wfatal-errors -I"$here/../../include" "$here/bits.cpp" 2> "$folder/error"; then
     echo "$flag compiles"
     exit 1
   fi
