@@ -9,11 +9,20 @@
 #      as `// LINES: n` allows;
 #   3. the output has no more characters than `// CHARACTERS: n` allows.
 # What the compiler said goes to $TYPENET_MESSAGES/<name of FILE>.txt, where that folder is named: for docs.compiler_messages.
+# $TYPENET_PRECOMPILED is the folder of precompile.sh, if that has run. With a precompiled header the compiler does not say
+# which line of FILE includes the header; where characters are counted, it is not used.
 set -euo pipefail
 . "$(dirname "$0")/../compilers.sh"
 declarations_only=1
 kind=$1 file=$3
 use_compiler "$kind" "$2"
+header=$(sed -nE 's|^#include <(dsl/(language\|dsl)\.hpp)>$|\1|p' "$file" | head -n 1)
+if [ -n "${TYPENET_PRECOMPILED:-}" ] && [ -n "$header" ] && ! grep -q '^// CHARACTERS:' "$file"; then
+  case "$kind" in
+    gcc) check=("${check[0]}" -Winvalid-pch "-I$TYPENET_PRECOMPILED/gcc" "${check[@]:1}") ;;
+    clang) check+=(-include-pch "$TYPENET_PRECOMPILED/clang/$header.pch") ;;
+  esac
+fi
 
 normalise() { tr -s '[:space:]' ' ' | sed -e ':again' -e 's/> >/>>/g' -e 't again'; }
 say() { printf '%s: %s\n' "$(basename "$file")" "$*"; }
