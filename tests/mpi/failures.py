@@ -64,7 +64,7 @@ def strike(o, ranks, victim, fault, after):
         pids = {}
         try:
             time.sleep(max(0, job.begin + after - time.monotonic()))
-            while victim not in job.ranks() and job.wait(0) is None and time.monotonic() < job.begin + 30:
+            while victim not in job.ranks() and job.wait(0) is None and time.monotonic() < job.begin + 300:
                 time.sleep(0.005)  # mpirun has not started it yet
             pids = job.ranks()
             struck = time.monotonic()

@@ -51,7 +51,7 @@ class Failing(unittest.TestCase):
         for victim in (0, 1):
             for parts in (1, 3):
                 groups = [(1, program, f"parts={parts}", *(["fail=training"] if r == victim else [])) for r in (0, 1)]
-                code, out, err = finished(mpirun(*groups), 20)
+                code, out, err = finished(mpirun(*groups))
                 with self.subTest(victim=victim, parts=parts):
                     self.assertEqual(code, 1, err)
                     self.assertIn(f"rank {victim} of 2: ", err)
@@ -59,7 +59,7 @@ class Failing(unittest.TestCase):
                     self.assertNotIn("replicas", out)
 
     def test_another_placement(self):
-        code, _, err = finished(mpirun((1, program), (1, program, "devices=1")), 20)
+        code, _, err = finished(mpirun((1, program), (1, program, "devices=1")))
         self.assertEqual(code, 1, err)
         self.assertRegex(err, "rank 1 and rank 0 differ in the network")
 

@@ -8,7 +8,6 @@ each option is in some."""
 import os
 import sys
 import tempfile
-import time
 import unittest
 
 sys.dont_write_bytecode = True
@@ -186,7 +185,7 @@ class Callbacks(unittest.TestCase):
                         elsewhere = [f"backup=/nowhere/at/all", f"every={every}", *options]
                         groups = [(1, program, *mine), (1, program, *elsewhere)]
                         killed = [(*g, f"kill={step}") if r == victim else g for r, g in enumerate(groups)]
-                        code, out, err = finished(mpirun(*killed), 60)
+                        code, out, err = finished(mpirun(*killed))
                         self.assertNotEqual(code, 0, err)
                         self.assertTrue(os.path.exists(f"{folder}/state"))
                         again = result(self.train(mpirun(*groups))[0])
@@ -199,7 +198,7 @@ class Callbacks(unittest.TestCase):
         wanted = result(self.train([program, "towers=2", "epochs=2"])[0])
         with tempfile.TemporaryDirectory() as folder:
             mine = [f"backup={folder}/state", "epochs=2"]
-            finished(mpirun((1, program, *mine), (1, program, *mine, "kill=8")), 60)
+            finished(mpirun((1, program, *mine), (1, program, *mine, "kill=8")))
             self.assertEqual(result(self.train([program, "towers=2", *mine])[0]), wanted)
 
     def test_all_ranks_stop_where_one_does(self):
@@ -222,7 +221,7 @@ class Callbacks(unittest.TestCase):
                     mine = [f"backup={folder}/state", "every=1", "epochs=5"]
                     groups = [(1, program, *mine), (1, program, *mine, "stop=1", f"stop_in={moment}")]
                     killed = [(*g, f"kill={step}") if r == victim else g for r, g in enumerate(groups)]
-                    code, out, err = finished(mpirun(*killed), 60)
+                    code, out, err = finished(mpirun(*killed))
                     self.assertEqual(code == 0, step == 12, err)
                     if code != 0:
                         out = self.train(mpirun(*groups))[0]
@@ -234,7 +233,7 @@ class Callbacks(unittest.TestCase):
             with open(f"{folder}/bad", "w") as bad:
                 bad.write("no state")
             for path, words in ((f"{folder}/state", "cannot write .*: it is a directory"), (f"{folder}/bad", "must begin as typenet's")):
-                code, _, err = finished(mpirun((3, program, f"backup={path}", "hears=1")), 60)
+                code, _, err = finished(mpirun((3, program, f"backup={path}", "hears=1")))
                 self.assertEqual(code, 1, err)
                 for rank in range(3):
                     self.assertRegex(err, f"rank {rank} hears: .*{words}")
@@ -257,27 +256,26 @@ class Callbacks(unittest.TestCase):
         self.assertEqual(ranks.count("Restoring model weights"), 1)
 
     def test_a_learning_rate_of_its_own(self):
-        code, _, err = finished(mpirun((1, program), (1, program, "rate=1")), 60)
+        code, _, err = finished(mpirun((1, program), (1, program, "rate=1")))
         self.assertEqual(code, 1, err)
         self.assertIn("rank 1 and rank 0 differ in the epoch's learning rate: 0.01 and 0.02", err)
 
 
 class Lingering(unittest.TestCase):
     """A rank that keeps the others waiting, and others that don't end when they hear of it."""
-    def ended(self, words, *options, code=1, seconds=2 + 10):
-        begin = time.monotonic()
-        did, _, err = finished(mpirun((1, program, "deadline=2", *options), (1, program, "deadline=2", "hang=3")), 60)
-        self.assertEqual(did, code, err)
-        self.assertIn("error: rank 0 of 2: waited 1.5 s in all_reduce for rank 1", err)
+    def ended(self, words, *options, code=1):
+        """With a deadline within which a busy machine starts both, too."""
+        did, _, err = finished(mpirun((1, program, "deadline=12", *options), (1, program, "deadline=12", "hang=3")))
+        self.assertEqual(did, code, err)  # one that hangs would be killed
+        self.assertIn("error: rank 0 of 2: waited 9 s in all_reduce for rank 1", err)
         self.assertIn(words, err)
-        self.assertLess(time.monotonic() - begin, seconds)  # the program's start, mpirun's end, and a busy machine
 
     def test_a_program_that_catches_and_goes_on(self):
         self.ended("for rank 1; it has died, hangs or was stopped", "lingers=1")
         self.ended("scoped: rank 0 of 2: waited", "scoped=1", "lingers=1")
 
     def test_an_abort_that_hangs(self):
-        self.ended("rank 0 of 2: MPI_Abort has not ended the job within 1.5 s; this process ends by itself", "abort_hangs=1")
+        self.ended("rank 0 of 2: MPI_Abort has not ended the job within 5 s; this process ends by itself", "abort_hangs=1")
 
 
 class Throwing(unittest.TestCase):
@@ -285,41 +283,40 @@ class Throwing(unittest.TestCase):
         every = [(ranks, victim) for ranks in (2, 3, 4) for victim in range(ranks)]
         for ranks, victim in every if everything else ((2, 0), (3, 2), (4, 1)):
             groups = [(1, program, *(["throw=3"] if r == victim else [])) for r in range(ranks)]
-            code, out, err = finished(mpirun(*groups), 20)
+            code, out, err = finished(mpirun(*groups))
             self.assertEqual(code, 1, err)
             self.assertIn(f"error: rank {victim} of {ranks}: this rank has had enough", err)
             self.assertNotIn("replicas", out)
 
     def test_a_tower_in_the_middle_of_a_step(self):
-        """Its gradients are on their way already, and another rank never sends its own."""
-        begin = time.monotonic()
-        code, _, err = finished(mpirun((1, program, "network=eventful", "towers=2", "backward=throw"),
-                                       (1, program, "network=eventful", "forward=hang")), 60)
+        """Its gradients are on their way already, and another rank never sends its own: nobody waits for the deadline."""
+        late = "deadline=100000"
+        code, _, err = finished(mpirun((1, program, "network=eventful", "towers=2", "backward=throw", late),
+                                       (1, program, "network=eventful", "forward=hang", late)))
         self.assertEqual(code, 1, err)
         self.assertIn("error: rank 0 of 2: this tower has had enough", err)
-        self.assertLess(time.monotonic() - begin, 20)  # the deadline is 30 s
 
     def test_a_program_that_knows_no_abort(self):
-        code, _, err = finished(mpirun((1, program, "scoped=1"), (1, program, "scoped=1", "throw=3")), 20)
+        code, _, err = finished(mpirun((1, program, "scoped=1"), (1, program, "scoped=1", "throw=3")))
         self.assertEqual(code, 3, err)
         self.assertIn("error: rank 1 of 2: an exception ends it, and the job with it", err)
         self.assertIn("scoped: this rank has had enough", err)
 
     def test_a_launcher_of_another_kind(self):
-        code, out, err = finished([program], 20, env={**os.environ, "PMI_RANK": "1"})
+        code, out, err = finished([program], env={**os.environ, "PMI_RANK": "1"})
         self.assertEqual(code, 1, err)
         self.assertIn("the launcher says that this is rank 1, but MPI knows of no other", err)
         self.assertEqual(out, "")
 
     def test_a_wrong_deadline(self):
         for deadline in (-1, 0.9):
-            code, _, err = finished(mpirun((2, program, f"deadline={deadline}")), 20)
+            code, _, err = finished(mpirun((2, program, f"deadline={deadline}")))
             self.assertEqual(code, 1, err)
             self.assertIn(f"the deadline must be at least 1 second and less than 1,000,000; found {deadline}", err)
 
     def test_wrong_pieces(self):
         for piece in (0, 2**31):
-            code, _, err = finished(mpirun((2, program, f"piece={piece}")), 20)
+            code, _, err = finished(mpirun((2, program, f"piece={piece}")))
             self.assertEqual(code, 1, err)
             self.assertIn(f"the largest message must have 1 to 2147483647 bytes; found {piece}", err)
 

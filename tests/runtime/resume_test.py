@@ -83,7 +83,7 @@ def killed(o, ranks, folder, after, dice):
             code = job.wait(0)
             if code is None and victims:
                 os.kill(dice.choice(victims), dice.choice(SIGNALS))
-                job.wait(60)
+                job.wait(300)
         return code, job.said(job.out), job.said(job.err)
     finally:
         job.end()
