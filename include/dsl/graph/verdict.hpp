@@ -90,6 +90,7 @@ enum class rule : unsigned char {
   windows_lead_to_their_output,
   pools_are_not_dilated,
   custom_operations_are_complete,
+  functions_have_a_derivative,
   children_are_left,
   is_reported,  // an error in a type of the network; the compiler has said so
 };

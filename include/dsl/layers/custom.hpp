@@ -24,6 +24,13 @@ inline constexpr custom_op custom_op_of{Op::name,
                                         [](custom_call<double> const& c) { Op::backward(c); },
                                         facts_of_own<Op>()};
 
+template <class F>
+concept has_value_and_derivative = requires {
+  F::name;
+  static_cast<float>(F::value(1.0F)), static_cast<float>(F::derivative(1.0F));
+  static_cast<double>(F::value(1.0)), static_cast<double>(F::derivative(1.0));
+};
+
 /// Applies a function of one number, and its derivative, to whole tensors.
 template <class F>
 struct elementwise_op {
@@ -67,7 +74,10 @@ struct custom {
 template <class F>
 struct elementwise {
   static constexpr value lower(builder& b, value in) {
-    return b.append({.kind = op::custom, .custom = &detail::custom_op_of<detail::elementwise_op<F>>}, in, in.shape);
+    b.require(detail::has_value_and_derivative<F>, {.broken = rule::functions_have_a_derivative, .first = in.shape});
+    if constexpr (detail::has_value_and_derivative<F>)
+      return b.append({.kind = op::custom, .custom = &detail::custom_op_of<detail::elementwise_op<F>>}, in, in.shape);
+    return in;
   }
 };
 

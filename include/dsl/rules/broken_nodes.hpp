@@ -104,6 +104,14 @@ struct custom_operations_are_complete {
                 "node: op::custom needs a custom_op with all four functions, and facts that declare one input");
 };
 
+template <class At, class Layer, bool Has = false>
+struct functions_have_a_derivative {
+  static_assert(
+      Has,
+      "elementwise: its function must have a name and, for float and double, value(x) and derivative(x), which "
+      "are static");
+};
+
 template <class At, class Layer, bool Left = false>
 struct children_are_left {
   static_assert(Left,

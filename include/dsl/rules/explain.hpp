@@ -353,6 +353,9 @@ template <class J>
 struct explain<rule::custom_operations_are_complete, J>
     : says<broken::custom_operations_are_complete<at_of<J>, layer_of<J>>> {};
 template <class J>
+struct explain<rule::functions_have_a_derivative, J>
+    : says<broken::functions_have_a_derivative<at_of<J>, layer_of<J>>> {};
+template <class J>
 struct explain<rule::children_are_left, J> : says<broken::children_are_left<at_of<J>, layer_of<J>>> {};
 
 }  // namespace dsl::rules

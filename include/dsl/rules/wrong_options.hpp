@@ -46,6 +46,13 @@ struct options_take_their_type {
                 "takes, and the type found");
 };
 
+template <class Option, class Takes, int Values>
+struct options_take_one_value {
+  static_assert(Values == 1,
+                "option: it takes one value, not a list; the error's template arguments are the option, the type that "
+                "it takes, and the number of values found; augment takes several steps as in_order{...}");
+};
+
 template <class Option, class Found, bool Fits>
 struct validation_takes_a_pointer {
   static_assert(Fits, "validation: it takes a pointer to a data set; write .validation = &test");

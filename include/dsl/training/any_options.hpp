@@ -28,14 +28,23 @@ template <class Number, class Found>
 inline constexpr bool fits<std::vector<Number>, Found> =
     std::is_convertible_v<Found, Number> || std::is_convertible_v<Found, std::vector<Number>>;
 
-/// Accepts any value of an option, and reports a value of a wrong type.
+/// Whether an option can take a list of several values.
+template <class Takes>
+inline constexpr bool is_list = false;
+template <class Number>
+inline constexpr bool is_list<std::vector<Number>> = true;
+
+/// Accepts any value of an option, and reports a value of a wrong type, and a list where there must be one value.
 template <class Option, class Takes>
 struct any_value {
   any_value() = default;
   template <class... Found>
     requires(sizeof...(Found) > 0)
   any_value(Found const&...) {  // NOLINT(google-explicit-constructor): like all below, it stands for any conversion
-    (static_cast<void>(sizeof(broken::options_take_their_type<Option, Takes, Found, fits<Takes, Found>>)), ...);
+    if constexpr (sizeof...(Found) == 1 || is_list<Takes>)
+      (static_cast<void>(sizeof(broken::options_take_their_type<Option, Takes, Found, fits<Takes, Found>>)), ...);
+    else
+      static_cast<void>(sizeof(broken::options_take_one_value<Option, Takes, static_cast<int>(sizeof...(Found))>));
   }
 };
 struct any_validation {
