@@ -40,7 +40,7 @@ ALL = ("alexnet,vgg11_bn,vgg16,squeezenet1_0,squeezenet1_1,googlenet,inception_v
        "efficientnet_b3,efficientnet_b4,efficientnet_b5,efficientnet_b6,efficientnet_b7,efficientnet_v2_s,"
        "efficientnet_v2_m,regnet_y_400mf,regnet_y_800mf,regnet_y_1_6gf,regnet_y_3_2gf,regnet_y_8gf,regnet_y_16gf,"
        "regnet_x_400mf,regnet_x_800mf,regnet_x_1_6gf,regnet_x_3_2gf,regnet_x_8gf,regnet_x_16gf,convnext_tiny,"
-       "convnext_small,convnext_base,fcn_resnet50,deeplabv3_resnet50")
+       "convnext_small,convnext_base,fcn_resnet50,deeplabv3_resnet50,vit_b_16,vit_b_32")
 
 
 def build(name):
@@ -57,6 +57,8 @@ def build(name):
                 value.uniform_(-0.2, 0.2)
             elif value.dtype == torch.float32 and value.dim() == 1:
                 value.add_(torch.empty_like(value).uniform_(-0.1, 0.1))
+            elif value.dtype == torch.float32 and not value.any():  # then the output would show nothing
+                value.normal_(0, 0.02)
     return model.eval()
 
 
