@@ -18,6 +18,8 @@ struct resize_taps {
 /// Returns the taps of a triangle filter, two pixels of the smaller size wide: bilinear for enlarging, and averaging
 /// all pixels for shrinking. It equals Pillow's BILINEAR and torchvision's with antialias.
 [[gnu::cold]] std::vector<resize_taps> taps_for(int from, int to);
+/// Adds `count` bytes times a weight to a row.
+void add_weighted(float* to, std::uint8_t const* from, float weight, std::size_t count);
 
 }  // namespace dsl::detail::TYPENET_MODE
 
@@ -29,7 +31,7 @@ namespace dsl::TYPENET_MODE {
 
 /// Resizes with a triangle filter on the sRGB bytes, rounding once. An image of that size is unchanged. Throws
 /// option_error for sizes below 1.
-[[gnu::cold]] rgb_picture resized(rgb_picture const& p, int width, int height);
+rgb_picture resized(rgb_picture const& p, int width, int height);
 
 /// Converts an image for a network: 3 planes of height x width floats, red first, minus the mean (as many floats, or
 /// null).

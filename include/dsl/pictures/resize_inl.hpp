@@ -36,6 +36,20 @@ TYPENET_INLINE std::vector<resize_taps> taps_for(int from, int to) {
   return all;
 }
 
+TYPENET_INLINE void add_weighted(float* to, std::uint8_t const* from, float weight, std::size_t count) {
+  // Compilers turn copies of a fixed size into vectors, also at -O2; bytes at `from` might be those of `to`.
+  constexpr std::size_t together = 16;
+  std::uint8_t bytes[together];
+  float sums[together];
+  std::size_t j = 0;
+  for (; j + together <= count; j += together) {
+    std::memcpy(bytes, from + j, sizeof bytes), std::memcpy(sums, to + j, sizeof sums);
+    for (std::size_t l = 0; l < together; ++l) sums[l] += weight * static_cast<float>(bytes[l]);
+    std::memcpy(to + j, sums, sizeof sums);
+  }
+  for (; j < count; ++j) to[j] += weight * static_cast<float>(from[j]);
+}
+
 }  // namespace dsl::detail::TYPENET_MODE
 
 namespace dsl::TYPENET_MODE {
@@ -60,10 +74,8 @@ TYPENET_INLINE rgb_picture resized(rgb_picture const& p, int width, int height) 
   std::vector<float> row(3 * static_cast<std::size_t>(p.width));  // one row of the new height, with the old width
   for (detail::resize_taps const& above : rows) {
     for (float& x : row) x = 0;
-    for (std::size_t k = 0; k < above.weights.size(); ++k) {
-      std::uint8_t const* const from = p.at(above.first + static_cast<int>(k), 0);
-      for (std::size_t j = 0; j < row.size(); ++j) row[j] += above.weights[k] * static_cast<float>(from[j]);
-    }
+    for (std::size_t k = 0; k < above.weights.size(); ++k)
+      detail::add_weighted(row.data(), p.at(above.first + static_cast<int>(k), 0), above.weights[k], row.size());
     for (detail::resize_taps const& beside : columns)
       for (std::size_t c = 0; c < 3; ++c) {
         float sum = 0.5f;
