@@ -22,8 +22,6 @@ using uneven = small_picture<dsl::concat<one, dsl::sequential<one, dsl::relu, on
 using fused = small_picture<dsl::concat<one, dsl::sequential<one, dsl::relu>>, dsl::flatten, dsl::dense<3>>;
 using minigooglenet = dsl::network<dsl::image<3, 32, 32>, dsl::minigooglenet<10>>;
 using mobilenet = dsl::network<dsl::image<3, 32, 32>, dsl::models::mobilenet<10>>;
-using efficientnet_v2_b0 = dsl::network<dsl::image<3, 64, 64>, dsl::models::efficientnet_v2_b0<10>>;
-using densenet121 = dsl::network<dsl::image<3, 64, 64>, dsl::models::densenet121<10>>;
 
 template <class Network>
 dsl::trainer made(std::string const& how) {
@@ -73,10 +71,6 @@ int main(int count, char** word) {
       run<minigooglenet>(word, options);
     else if (network == "mobilenet")
       run<mobilenet>(word, options);
-    else if (network == "efficientnet_v2_b0")
-      run<efficientnet_v2_b0>(word, options);
-    else if (network == "densenet121")
-      run<densenet121>(word, options);
     else if (network == "uneven")
       run<uneven>(word, options);
     else if (network == "fused")

@@ -101,12 +101,4 @@ def keras_h5_models():
     def mobilenet():
         return keras.applications.MobileNet(input_shape=(32, 32, 3), weights=None, classes=10)
 
-    def efficientnet_v2_b0():
-        return keras.applications.EfficientNetV2B0(input_shape=(64, 64, 3), weights=None, classes=10,
-                                                   include_preprocessing=False)
-
-    def densenet121():
-        return keras.applications.DenseNet121(input_shape=(64, 64, 3), weights=None, classes=10)
-
-    return {"nested": nested, "uneven": uneven, "fused": fused, "mobilenet": mobilenet,
-            "efficientnet_v2_b0": efficientnet_v2_b0, "densenet121": densenet121}
+    return {"nested": nested, "uneven": uneven, "fused": fused, "mobilenet": mobilenet}
