@@ -174,6 +174,9 @@ namespace dsl::rules {
       return "window: a pool has no dilation; leave its row_dilation and column_dilation at 1";
     case rule::custom_operations_are_complete:
       return "node: op::custom needs a custom_op with all four functions, and facts that declare one input";
+    case rule::functions_have_a_derivative:
+      return "elementwise: its function must have a name and, for float and double, value(x) and derivative(x), which "
+             "are static";
     case rule::children_are_left:
       return "layer: each enter() needs a leave() with the value that enter() returned; call lower_child() instead";
     case rule::is_reported: return "layer: it is not valid; the compiler says why";
