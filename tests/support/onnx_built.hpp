@@ -2,6 +2,7 @@
 // ONNX files that tests build operator by operator, and what the import makes of them.
 #pragma once
 
+#include <dsl/io/onnx/library.hpp>
 #include <dsl/io/onnx_import.hpp>
 
 #include "support/catch.hpp"

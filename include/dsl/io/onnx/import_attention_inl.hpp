@@ -3,6 +3,8 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/io/onnx/import_attention.hpp>
+#include <dsl/io/onnx/import_function.hpp>
+#include <dsl/io/weight_text.hpp>
 
 #include <algorithm>
 #include <cmath>

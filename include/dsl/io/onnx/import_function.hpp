@@ -62,6 +62,9 @@ inline constexpr double onnx_largest_bound = 1e29;
 /// Returns the value of f if `from` has the value x. Sets `depends` if f also reads a value other than `from`.
 [[gnu::cold]] double onnx_evaluate(onnx_function const& f, onnx_function const& from, double x, bool& depends);
 
+/// Returns the other operand of an operator with two operands, one of which is a number; null for another operator.
+[[gnu::cold]] onnx_value onnx_beside_number(onnx_value const& f, char const* type, double& number);
+
 /// Finds a normalisation over the channels, written as operators: (x - mean) / sqrt(variance + epsilon). Returns x, or
 /// null if f is something else.
 [[gnu::cold]] onnx_value onnx_normalised(onnx_value const& f, double& epsilon);

@@ -117,8 +117,7 @@ TYPENET_INLINE double onnx_evaluate(onnx_function const& f, onnx_function const&
   return false;
 }
 
-/// Returns the other operand of an operator with two operands, one of which is a number; null for another operator.
-[[gnu::cold]] inline onnx_value onnx_beside_number(onnx_value const& f, char const* type, double& number) {
+TYPENET_INLINE onnx_value onnx_beside_number(onnx_value const& f, char const* type, double& number) {
   if (f->what != type || f->inputs.size() != 2) return nullptr;
   std::size_t const at = f->inputs[0]->what == "number" ? 0 : 1;
   if (f->inputs[at]->what != "number") return nullptr;

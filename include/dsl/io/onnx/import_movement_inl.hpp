@@ -3,6 +3,7 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/io/onnx/import_movement.hpp>
+#include <dsl/io/weight_text.hpp>
 
 #include <cstddef>
 #include <cstdint>
