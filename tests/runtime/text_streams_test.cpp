@@ -2,6 +2,7 @@
 // Samples that come one after another and cannot be read again: the bits of the same samples in memory, the parts of
 // several devices, the end of a stream, and what is refused.
 #include <dsl/data/normalization.hpp>
+#include <dsl/data/sample_source.hpp>
 #include <dsl/data/sample_stream.hpp>
 #include <dsl/data/with_input.hpp>
 #include <dsl/data/with_target.hpp>
