@@ -172,6 +172,14 @@ TEST_CASE("onnx import: a concat that an exporter has flattened gets its branche
                              "dsl::tanh>"));
   dsl::imported_network const moved(tangled.bytes(), "x.onnx", "");
   CHECK(moved.weights(2) == std::vector<float>{5, 6, 1, 2, 3, 4});
+  CHECK_THAT(moved.header("x"), Catch::Contains("// The input channels of node 4 (Conv) have another order"));
+  model other;  // the same with names: the original weights of the convolution must not fit by name
+  other.tensor("a.weight", {2, 2, 1, 1}, {1, 2, 3, 4}), other.tensor("b.weight", {2, 2, 1, 1}, {1, 2, 3, 4});
+  other.tensor("c.weight", {1, 6, 1, 1}, {1, 2, 3, 4, 5, 6});
+  other.add("Conv", {"x", "a.weight"}, "a"), other.add("Tanh", {"x"}, "b"), other.add("Conv", {"a", "b.weight"}, "c");
+  model::set(other.add("Concat", {"c", "b", "a"}, "d"), "axis", 1), other.add("Conv", {"d", "c.weight"}, "y");
+  CHECK(dsl::imported_network(other.bytes(), "x.onnx", "").weight_names()[2] == "c_reordered.weight");
+  CHECK_THAT(dsl::imported_network(m.bytes(), "x.onnx", "").header("x"), !Catch::Contains("another order"));
   model bridge;  // a pool that two branches begin with is computed in both
   model::set(bridge.add("MaxPool", {"x"}, "pool"), "kernel_shape", {1, 1});
   bridge.add("Tanh", {"x"}, "a"), bridge.add("Sigmoid", {"pool"}, "b"), bridge.add("Add", {"a", "b"}, "c");
@@ -329,6 +337,67 @@ TEST_CASE("onnx import: damaged files are refused", "[onnx][hostile]") {
   }
   large.add("Relu", {"x"}, "y");
   CHECK_THAT(complaint(large.bytes(), onnx_fault::unsupported), Catch::Contains("more constants than fit in memory"));
+  // So would a layer with a weight for each channel of a huge input.
+  auto const huge = [](std::function<void(model&)> const& add) {
+    model m({1, 0x7fffffff});
+    m.numbers("two", {2}), add(m);
+    return complaint(m.bytes(), onnx_fault::unsupported);
+  };
+  for (char const* type : {"Mul", "Add", "Div", "Sub"})
+    CHECK_THAT(huge([&](model& m) { m.add(type, {"x", "two"}, "y"); }),
+               Catch::Contains("more constants than fit in memory"));
+  CHECK_THAT(huge([](model& m) { m.add("Relu", {"x"}, "a"), m.add("Sub", {"x", "a"}, "y"); }),
+             Catch::Contains("more constants than fit in memory"));
+}
+
+TEST_CASE("onnx import: long paths that join often are refused", "[onnx][hostile]") {
+  using dsl::onnx_fault;
+  model long_paths;
+  std::string last = "x";
+  for (int i = 0; i < 4'000; ++i) {
+    std::string const next = "p" + std::to_string(i);
+    model::set(long_paths.add("MaxPool", {last}, next), "kernel_shape", {1, 1});
+    last = next;
+  }
+  std::vector<std::string> operands(64, "p0");
+  for (std::size_t i = 32; i < 64; ++i) operands[i] = last;
+  long_paths.tensor("v", {2, 128, 1, 1}, std::vector<float>(256, 1));
+  for (int i = 0; i < 16; ++i) {
+    std::string const n = std::to_string(i);
+    model::set(long_paths.add("Concat", operands, "c" + n), "axis", 1), long_paths.add("Conv", {"c" + n, "v"}, "d" + n);
+  }
+  std::vector<std::string> all;
+  for (int i = 0; i < 16; ++i) all.push_back("d" + std::to_string(i));
+  long_paths.add("Sum", all, "y");
+  CHECK_THAT(complaint(long_paths.bytes(), onnx_fault::other_connection), Catch::Contains("in 33,554,432 steps"));
+}
+
+TEST_CASE("onnx import: a name of the language is no name of a header's part", "[onnx]") {
+  model m;
+  m.add("Relu", {"x"}, "y");
+  dsl::imported_network const net(m.bytes(), "x.onnx", "");
+  int found = 0;
+  for (char const* folder : {"layers", "combinators"})
+    for (auto const& entry :
+         std::filesystem::directory_iterator(std::filesystem::path(TYPENET_TEST_DATA "/../../include/dsl") / folder)) {
+      std::ifstream file(entry.path());
+      bool in_detail = false;
+      for (std::string line; std::getline(file, line);) {
+        if (line.starts_with("namespace")) in_detail = line.find("detail") != std::string::npos;
+        if (line.starts_with("}  // namespace")) in_detail = false;
+        for (std::string const word : {"struct ", "class ", "using "}) {
+          if (in_detail || !line.starts_with(word) || line.starts_with("using namespace")) continue;
+          std::string const rest = line.substr(word.size());
+          std::string const name = rest.substr(0, rest.find_first_of(" ;:<{="));
+          INFO(name);
+          CHECK_THAT(net.header(name), Catch::Contains("namespace " + name + "_ {"));
+          ++found;
+        }
+      }
+    }
+  CHECK(found > 60);
+  CHECK_THAT(net.header("constexpr"), Catch::Contains("namespace constexpr_ {"));
+  CHECK_THAT(net.header("embeddings"), Catch::Contains("namespace embeddings {"));
 }
 
 TEST_CASE("onnx import: a bound is part of a function, however large it is", "[onnx]") {

@@ -87,6 +87,24 @@ TEST_CASE("onnx import: attention is recognised in the operators that exporters 
              Catch::Contains("hides tokens or leaves them as they are"));
   CHECK_THAT(refused([](model& m) { m.add("Relu", {"products"}, "masked"); }),
              Catch::Contains("(Relu) must be part of an attention"));
+  // Before opset 13 a softmax is over axis 1 and all axes behind it, unless the file says otherwise.
+  for (std::int64_t const axis : {-1, 3, 1, 2}) {
+    model early = attention(plain);
+    early.file.mutable_opset_import(0)->set_version(12);
+    for (pb::NodeProto& n : *early.graph().mutable_node())
+      if (n.op_type() == "Softmax") n.mutable_attribute(0)->set_i(axis);
+    if (axis == -1 || axis == 3)
+      CHECK(layers_of(early.bytes()) == "network<image<4, 1, 5>, pointwise_dense<12>, attention<2>>;");
+    else
+      CHECK_THAT(complaint(early.bytes(), onnx_fault::unsupported), Catch::Contains("(Softmax) must be over one axis"));
+    for (pb::NodeProto& n : *early.graph().mutable_node())
+      if (n.op_type() == "Softmax") n.clear_attribute();
+    CHECK_THAT(complaint(early.bytes(), onnx_fault::unsupported), Catch::Contains("(Softmax) must be over one axis"));
+  }
+  model wide({1, 2, 300'000'000});  // a scale for each channel would not fit any memory
+  model::set(wide.add("Transpose", {"x"}, "keys"), "perm", {0, 2, 1}), wide.add("MatMul", {"x", "keys"}, "products");
+  model::set(wide.add("Softmax", {"products"}, "weights"), "axis", -1), wide.add("MatMul", {"weights", "x"}, "y");
+  CHECK_THAT(complaint(wide.bytes(), onnx_fault::unsupported), Catch::Contains("more constants than fit in memory"));
   model two({1, 4, 4});
   two.add("MatMul", {"x", "x"}, "y");
   CHECK_THAT(complaint(two.bytes(), onnx_fault::unsupported),
@@ -159,6 +177,14 @@ TEST_CASE("onnx import: group_norm and layer_norm are recognised in the operator
     CHECK(dsl::imported_network(normal({1}, squared), "x.onnx", "").weights(1) == std::vector<float>{4, 5, 6});
   }
   CHECK_THAT(complaint(normal({1, 2}, true), onnx_fault::unsupported), Catch::Contains("mean over all channels"));
+  // Without axes a mean is over all of them, unless the file says otherwise.
+  for (std::vector<std::int64_t> const& dims : {std::vector<std::int64_t>{1, 3}, {1, 3, 1, 1}, {1, 3, 2, 2}}) {
+    model whole(dims);
+    pb::NodeProto& mean = whole.add("ReduceMean", {"x"}, "y");
+    CHECK(complaint(whole.bytes(), onnx_fault::unsupported) != "");
+    model::set(mean, "noop_with_empty_axes", 1), whole.add("Relu", {"y"}, "z");
+    CHECK_THAT(layers_of(whole.bytes("z")), Catch::Contains(", relu>;"));
+  }
 }
 
 TEST_CASE("onnx import: padding belongs to the window behind it", "[onnx]") {

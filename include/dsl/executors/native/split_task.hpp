@@ -66,7 +66,7 @@ view<T> part_of(view<T> v, int n, int first, int count) {
   for (view<float const> const& v : b.more) part.more.push(part_of(v, n, first, count));
   part.dy = part_of(b.dy, n, first, count), part.to = part_of(b.to, n, first, count);
   part.argmax = {part_of(b.argmax.narrow, n, first, count), part_of(b.argmax.wide, n, first, count)};
-  for (int r = 0; r < 6; ++r) part.parameters[r] = b.parameters[r];
+  for (int r = 0; r < role_count; ++r) part.parameters[r] = b.parameters[r];
   return part;
 }
 

@@ -170,7 +170,9 @@ TYPENET_INLINE bool onnx_reader::read_attention() {
       mask_products(*p, mask, shows->dims);
     }
   } else if (type == "Softmax") {
-    std::size_t const axis = axis_of(whole("axis", -1), rank);
+    bool flattens = false;
+    std::size_t const axis = softmax_axis(rank, flattens);
+    need(!flattens || axis + 1 == rank, "must be over one axis", "several, as before opset 13");
     need((p->axes[axis] == 'f' || p->axes[axis] == 's') && p->keys == 0, "must be a softmax over the keys",
          "another axis");
     p->keys = p->axes[axis];
@@ -258,8 +260,10 @@ TYPENET_INLINE void onnx_reader::attend(bool weights_first) {
   onnx_value q = p.keys == 's' ? p.first : p.second, k = p.keys == 's' ? p.second : p.first;
   double const rest = p.scale * std::sqrt(static_cast<double>(s.channels / heads));
   need(std::fabs(rest) > 1e-30 && std::fabs(rest) < 1e30, "must scale its products", std::to_string(p.scale));
-  if (std::fabs(rest - 1) > 1e-4)
+  if (std::fabs(rest - 1) > 1e-4) {
+    spend(static_cast<std::size_t>(s.channels));
     q = scaled(q, std::vector<float>(static_cast<std::size_t>(s.channels), static_cast<float>(rest)), 0);
+  }
   auto const is_part = [&](onnx_value const& part, int i) {
     onnx_layer const& l = layer(part);
     return l.what.kind == op::channel_slice && l.what.first_channel == i * s.channels &&

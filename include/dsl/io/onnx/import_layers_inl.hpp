@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -228,6 +229,14 @@ TYPENET_INLINE void onnx_reader::read_mean() {
     keeps = whole("keepdims", 1) != 0;
     if (onnx_value const f = operand(0).value) {
       onnx_value const base = f->what.empty() || !f->is_function() ? f : f->base;
+      if (which.empty()) {
+        if (whole("noop_with_empty_axes", 0) != 0) {
+          onnx_value const same = value(0);
+          return give(view(same, same->axes));
+        }
+        which.resize(base->axes.size());
+        std::iota(which.begin(), which.end(), 0);
+      }
       bool of_channels = false;
       for (std::int64_t const a : which)
         for (onnx_atom const& part : base->axes[axis_of(a, base->axes.size())])
@@ -308,14 +317,18 @@ TYPENET_INLINE void onnx_reader::read_response_norm() {
   give(append(std::move(l), x, shape_of(x), x->axes));
 }
 
+TYPENET_INLINE std::size_t onnx_reader::softmax_axis(std::size_t rank, bool& flattens) const {
+  for (auto const& set : file_.model().opset_import())
+    if (set.domain().empty() || set.domain() == "ai.onnx") flattens = set.version() < 13;
+  return axis_of(whole("axis", flattens ? 1 : -1), rank);
+}
+
 TYPENET_INLINE void onnx_reader::read_softmax() {
   onnx_value v = value(0);
   std::size_t const rank = v->axes.size();
-  int opset = 13;
-  for (auto const& set : file_.model().opset_import())
-    if (set.domain().empty() || set.domain() == "ai.onnx") opset = static_cast<int>(set.version());
-  std::size_t const axis = axis_of(whole("axis", opset < 13 ? 1 : -1), rank);
-  for (std::size_t i = axis + 1; i < rank && opset < 13; ++i)
+  bool flattens = false;
+  std::size_t const axis = softmax_axis(rank, flattens);
+  for (std::size_t i = axis + 1; i < rank && flattens; ++i)
     need(v->axes[i].empty(), "must be over one axis", "several, as before opset 13");
   onnx_value const x = with_channels(v, axis);
   onnx_layer l;

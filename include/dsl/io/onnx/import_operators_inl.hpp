@@ -177,6 +177,7 @@ TYPENET_INLINE bool onnx_reader::read_with_constant() {
 }
 
 TYPENET_INLINE onnx_value onnx_reader::scaled(onnx_value const& x, std::vector<float> const& by, std::size_t) {
+  spend(by.size());
   onnx_layer l;
   l.what.kind = op::channel_scale;
   l.weights.push_back(by);
@@ -184,6 +185,7 @@ TYPENET_INLINE onnx_value onnx_reader::scaled(onnx_value const& x, std::vector<f
 }
 
 TYPENET_INLINE onnx_value onnx_reader::shifted(onnx_value const& x, std::vector<float> const& by, std::size_t) {
+  spend(2 * by.size());
   onnx_layer l;  // a 1x1 convolution that only adds its bias to every pixel
   l.what.kind = op::conv2d;
   l.what.groups = shape_of(x).channels;

@@ -124,6 +124,7 @@ class onnx_reader {
   [[gnu::cold]] std::vector<std::int64_t> common_dims(std::vector<std::int64_t> const& a,
                                                       std::vector<std::int64_t> const& b);
   std::vector<float> minus_ones(onnx_value const& x) {
+    spend(static_cast<std::size_t>(shape_of(x).channels));
     return std::vector<float>(static_cast<std::size_t>(shape_of(x).channels), -1.0F);
   }
   [[gnu::cold]] onnx_value scaled(onnx_value const& x, std::vector<float> const& by, std::size_t axis);
@@ -161,6 +162,9 @@ class onnx_reader {
   /// beta.
   [[gnu::cold]] bool read_scale_and_shift();
   [[gnu::cold]] void read_response_norm();
+  /// Returns the axis of a softmax. Sets `flattens` if the softmax is over all axes from that one on, as before
+  /// opset 13.
+  [[gnu::cold]] std::size_t softmax_axis(std::size_t rank, bool& flattens) const;
   [[gnu::cold]] void read_softmax();
   [[gnu::cold]] void read_gemm();
   [[gnu::cold]] void read_matmul();

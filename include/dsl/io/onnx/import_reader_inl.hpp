@@ -378,6 +378,7 @@ TYPENET_INLINE onnx_value onnx_reader::made(onnx_value const& v) {
     onnx_value const in = made(v->inputs[first ? 1 : 0]);
     double const n = v->inputs[first ? 0 : 1]->number;
     auto const all = [&](double x) {
+      spend(static_cast<std::size_t>(shape_of(in).channels));
       return std::vector<float>(static_cast<std::size_t>(shape_of(in).channels), static_cast<float>(x));
     };
     if (v->what == "Mul" || v->what == "Div")

@@ -265,125 +265,25 @@ TYPENET_INLINE std::string onnx_identifier(std::string const& name) {
   while (!text.empty() && text.back() == '_') text.pop_back();
   if (text.empty()) return "imported";
   if (text[0] >= '0' && text[0] <= '9') text.insert(0, "net_");
-  static constexpr std::string_view words[] = {"add",
-                                               "asm",
-                                               "auto",
-                                               "bool",
-                                               "break",
-                                               "case",
-                                               "catch",
-                                               "char",
-                                               "class",
-                                               "concat",
-                                               "const",
-                                               "default",
-                                               "delete",
-                                               "dense",
-                                               "do",
-                                               "double",
-                                               "dropout",
-                                               "dsl",
-                                               "elu",
-                                               "else",
-                                               "enum",
-                                               "explicit",
-                                               "export",
-                                               "extern",
-                                               "false",
-                                               "features",
-                                               "flatten",
-                                               "float",
-                                               "for",
-                                               "friend",
-                                               "gelu",
-                                               "goto",
-                                               "groups",
-                                               "if",
-                                               "image",
-                                               "inline",
-                                               "int",
-                                               "kernel",
-                                               "long",
-                                               "main",
-                                               "model",
-                                               "models",
-                                               "multiply",
-                                               "mutable",
-                                               "named",
-                                               "namespace",
-                                               "network",
-                                               "new",
-                                               "numbered",
-                                               "operator",
-                                               "pad",
-                                               "padding",
-                                               "private",
-                                               "protected",
-                                               "public",
-                                               "register",
-                                               "relu",
-                                               "repeat",
-                                               "residual",
-                                               "return",
-                                               "scaled",
-                                               "sequential",
-                                               "shape",
-                                               "short",
-                                               "sigmoid",
-                                               "signed",
-                                               "sizeof",
-                                               "softmax",
-                                               "softmax2d",
-                                               "static",
-                                               "std",
-                                               "stride",
-                                               "struct",
-                                               "switch",
-                                               "tanh",
-                                               "template",
-                                               "this",
-                                               "throw",
-                                               "true",
-                                               "try",
-                                               "typedef",
-                                               "typeid",
-                                               "typename",
-                                               "union",
-                                               "unsigned",
-                                               "upsample2d",
-                                               "using",
-                                               "virtual",
-                                               "void",
-                                               "volatile",
-                                               "while",
-                                               "bias",
-                                               "identity",
-                                               "conv2d",
-                                               "batch_norm",
-                                               "layer_norm",
-                                               "max_pool2d",
-                                               "avg_pool2d",
-                                               "silu",
-                                               "frozen",
-                                               "attention",
-                                               "window_attention",
-                                               "grid_attention",
-                                               "merge_pixels",
-                                               "mish",
-                                               "softplus",
-                                               "reference",
-                                               "group_norm",
-                                               "dilation",
-                                               "local_response_norm",
-                                               "native",
-                                               "concept",
-                                               "requires",
-                                               "and",
-                                               "or",
-                                               "not",
-                                               "xor"};
-  for (std::string_view word : words)
-    if (text == word) return text + "_";
+  static constexpr std::string_view words =
+      " add alignas alignof and and_eq asm attention auto avg_pool1d avg_pool2d batch_norm bias bitand bitor "
+      "bool bounded_window_attention break case catch causal causal_attention ceil_mode channel_scale "
+      "channel_shuffle channel_slice channel_split char char16_t char32_t char8_t class class_token co_await "
+      "co_return co_yield compl concat concept const const_cast constant consteval constexpr constinit conv1d "
+      "conv2d conv2d_transpose count_padding custom decltype default delete dense dilation do double dropout dsl "
+      "dynamic_cast elementwise else elu embedding enum explicit export extern false features flatten float for "
+      "friend frozen gelu gelu_tanh global_avg_pool1d global_avg_pool2d glorot_normal glorot_uniform goto "
+      "grid_attention group_norm groups gru hard_sigmoid hard_swish he_normal he_uniform head_norm identity if "
+      "image initialized inline int intended kernel label last_step layer_norm leaky_relu learning_rate "
+      "local_response_norm long lstm main max_pool1d max_pool2d merge_pixels mish model models multiply mutable "
+      "named named_input named_output namespace native network new noexcept not not_eq nullptr numbered operator "
+      "or or_eq pad padding pointwise_dense position_embedding private protected public reference register "
+      "reinterpret_cast relu relu6 repeat requires residual return scaled sequence sequential shape short sigmoid "
+      "signed silu sizeof softmax softmax2d softplus static static_assert static_cast std stochastic_depth stride "
+      "struct switch tanh template this thread_local throw token_numbers token_slice true truncated_normal try "
+      "typedef typeid typename union unsigned upsample2d using virtual void volatile wchar_t weight_decay while "
+      "window_attention xor xor_eq zeros ";
+  if (words.find(" " + text + " ") != std::string_view::npos) return text + "_";
   return text;
 }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,8 @@ class onnx_tree_maker {
     throw onnx_error(onnx_fault::other_connection,
                      "onnx: " + file_ + ": " + layer(n).place + " " + must + "; found " + found);
   }
+  /// Returns the last layer that is on every path to a and on every path to b. Throws if the file has taken too many
+  /// steps for this.
   [[gnu::cold]] int common(int a, int b) const;
   [[gnu::cold]] void find_dominators();
   [[gnu::cold]] void find_outputs();
@@ -40,6 +43,7 @@ class onnx_tree_maker {
   [[gnu::cold]] std::vector<std::size_t> untangled(std::vector<int> const& in, std::vector<std::size_t> all,
                                                    int from) const;
   /// Puts the operands of tangled concats into another order, and the weights of the convolution behind them, too.
+  /// The path of such a convolution ends with _reordered.
   [[gnu::cold]] void sort_concats();
   /// Returns the layers on the path from layer `from`, which is not included, to layer `to`.
   [[gnu::cold]] onnx_tree way(int from, int to, int depth);
@@ -58,6 +62,7 @@ class onnx_tree_maker {
   std::string const& file_;
   std::vector<int> dominator_;
   std::vector<char> live_, used_;
+  mutable std::int64_t steps_ = 1 << 25;     // that common() may still take
   int copies_ = 0;                           // of layers that are computed in several branches
   std::vector<std::vector<int>> outputs_{};  // further outputs that begin at each layer
 };
@@ -66,6 +71,8 @@ TYPENET_INLINE int onnx_tree_maker::common(int a, int b) const {
   if (a == none) return b;
   if (b == none) return a;
   while (a != b) {
+    if (--steps_ < 0)
+      fail(a > b ? a : b, "must be a layer of a graph whose paths can be compared in 33,554,432 steps", "more");
     if (a > b)
       a = dominator_[at(a)];
     else
@@ -114,11 +121,14 @@ TYPENET_INLINE void onnx_tree_maker::find_outputs() {
 TYPENET_INLINE bool onnx_tree_maker::is_tangled(int n) const {
   std::vector<int> const& in = layer(n).inputs;
   if (in.size() > 64) return false;
-  for (std::size_t i = 0; i < in.size(); ++i)
-    for (std::size_t k = i + 2; k < in.size(); ++k)
-      if (common(in[i], in[k]) > dominator_[at(n)])
-        for (std::size_t between = i + 1; between < k; ++between)
-          if (common(in[i], in[between]) <= dominator_[at(n)]) return true;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    bool parted = false;
+    for (std::size_t k = i + 1; k < in.size(); ++k) {
+      bool const shares = common(in[i], in[k]) > dominator_[at(n)];
+      if (shares && parted) return true;
+      parted = parted || !shares;
+    }
+  }
   return false;
 }
 
@@ -160,8 +170,11 @@ TYPENET_INLINE void onnx_tree_maker::sort_concats() {
       channels += at(layer(inputs[i]).out.channels);
     }
     order = untangled(inputs, std::move(order), dominator_[at(n)]);
-    std::vector<float>& kernel = net_.layers[at(reader[at(n)])].weights[0];
-    std::size_t const filters = at(layer(reader[at(n)]).out.channels), each = kernel.size() / (filters * channels);
+    onnx_layer& conv = net_.layers[at(reader[at(n)])];
+    conv.is_reordered = true;
+    if (!conv.path.empty()) conv.path += "_reordered";  // so that the original weights don't fit by name
+    std::vector<float>& kernel = conv.weights[0];
+    std::size_t const filters = at(conv.out.channels), each = kernel.size() / (filters * channels);
     std::vector<float> sorted;
     sorted.reserve(kernel.size());
     for (std::size_t f = 0; f < filters; ++f)
