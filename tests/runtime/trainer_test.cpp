@@ -620,12 +620,12 @@ TEST_CASE("sgd: two steps of a network of three numbers, by hand", "[trainer]") 
   auto const two_steps = [](sgd const& s, double second_rate) {
     trainer t = compile<line>(reference<double>{}, s, {.loss = loss::mean_squared_error});
     float const w[] = {0.5F, -0.25F}, b[] = {0}, x[] = {1, 2};
-    std::int32_t const label = 0;
+    float const target = 1;
     t.engine().write_parameter(0, w);
     t.engine().write_parameter(1, b);
-    CHECK(t.train_on_batch(x, &label, 1).loss == 1);
+    CHECK(t.train_on_batch(x, &target, 1).loss == 1);
     t.set_learning_rate(second_rate);
-    double const loss = t.train_on_batch(x, &label, 1).loss;
+    double const loss = t.train_on_batch(x, &target, 1).loss;
     auto& host = dynamic_cast<host::engine<double>&>(t.engine());
     return std::array{loss, host.parameter_data(0)[0], host.parameter_data(0)[1], host.parameter_data(1)[0]};
   };
@@ -702,7 +702,7 @@ TEST_CASE("dropout keeps its share and scales it up", "[trainer]") {
   auto const drop = [&](dropout_draw const& draw) {
     std::vector<double> y(ones.size());
     shape const s{10, 100, 100};
-    plain::dropout<double>({ones.data(), s, 1, 1, 10, 0}, {y.data(), s, 1, 1, 10, 0}, draw, false);
+    plain::dropout<double>({ones.data(), s, 1, 1, 10, 0}, {y.data(), s, 1, 1, 10, 0}, draw, 0, false);
     return y;
   };
   for (float rate : {0.0F, 0.1F, 0.5F, 0.9F}) {
@@ -772,11 +772,11 @@ TEST_CASE("dropout in a network: other values each step, none in inference", "[t
   using mean = network<features<2000>, dropout<0.3>, dense<1>>;
   trainer t = compile<mean>(reference{}, sgd{.learning_rate = 0}, {.loss = loss::mean_squared_error});
   std::vector<float> const w(2000, 1.0F / 2000), x(4 * 2000, 1.0F);
-  std::int32_t const labels[4] = {};
+  float const targets[4] = {1, 1, 1, 1};
   t.engine().write_parameter(0, w.data());
   double sum = 0;
   std::vector<double> losses;
-  for (int step = 0; step < 100; ++step) losses.push_back(t.train_on_batch(x.data(), labels, 4).loss);
+  for (int step = 0; step < 100; ++step) losses.push_back(t.train_on_batch(x.data(), targets, 4).loss);
   for (double l : losses) sum += l;
   CHECK(sum / 100 == approx(0.3 / 0.7 / 2000).epsilon(4 * std::sqrt(2.0 / 400)));  // chi squared, 400 samples
   CHECK(losses[0] != losses[1]);

@@ -4,7 +4,6 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/activations.hpp>
 #include <dsl/executors/host/channel_softmax.hpp>
-#include <dsl/executors/host/lanes.hpp>
 #include <dsl/executors/host/layer_norm.hpp>
 #include <dsl/executors/host/local_response.hpp>
 #include <dsl/executors/host/multiply.hpp>
@@ -33,7 +32,6 @@ struct memory_kernels {
   void (*product_sums)(product_sums_call const&);
   void (*layer_norm)(layer_norm_call const&);
   void (*update_rows)(update_rows_call const&);
-  void (*copy_lanes)(lanes_call const&);
   void (*enlarge)(resize_call const&);
   void (*reduce)(resize_call const&);
   void (*channel_softmax)(channel_softmax_call const&);
@@ -57,7 +55,6 @@ constexpr memory_kernels make_memory_kernels() {
           .product_sums = &Width::template run<product_sums<L>>,
           .layer_norm = &Width::template run<layer_norm_rows<L>>,
           .update_rows = &Width::template run<update_rows<L>>,
-          .copy_lanes = &Width::template run<copy_lanes<L>>,
           .enlarge = &Width::template run<enlarge<L>>,
           .reduce = &Width::template run<reduce<L>>,
           .channel_softmax = &Width::template run<channel_softmax<L>>,

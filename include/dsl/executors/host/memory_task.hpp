@@ -5,7 +5,6 @@
 #include <dsl/executors/host/batch_norm.hpp>
 #include <dsl/executors/host/channel_scale_task.hpp>
 #include <dsl/executors/host/group_norm_task.hpp>
-#include <dsl/executors/host/lanes_task.hpp>
 #include <dsl/executors/host/head_norm_task.hpp>
 #include <dsl/executors/host/layer_norm_task.hpp>
 #include <dsl/executors/host/memory_tasks.hpp>
@@ -31,8 +30,7 @@ template <class Place, class F, class G>
   };
   if (what == action::update) return update_task(at, update);
   if (what == action::copy_forward || what == action::copy_backward || b.step->kind == op::transfer) {
-    task copies = rows(row_function::copy, b.x);
-    return copies ? std::move(copies) : lanes_task(at, b.x, b.to, b.accumulate, {});
+    return rows(row_function::copy, b.x);
   }
   if (!b.node || (!forward && what != action::backward)) return {};
   switch (b.node->kind) {
@@ -48,8 +46,6 @@ template <class Place, class F, class G>
     case op::local_response_norm: return local_response_task(at, b);
     case op::softmax: return channel_softmax_task(at, b);
     case op::channel_scale: return channel_scale_task(at, b);
-    case op::channel_slice:
-    case op::channel_shuffle: return channels_task(at, b);
     case op::upsample_nearest:
     case op::upsample_bilinear: return resize_task(at, b);
     case op::max_pool2d:

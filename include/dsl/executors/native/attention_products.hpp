@@ -29,7 +29,7 @@ class attention_products {
                                          : 1 / detail::sqrt(static_cast<double>(width_))) {}
 
   /// Whether attention is between the tokens of a window instead of all.
-  static bool is_divided(node const& n) {
+  static constexpr bool is_divided(node const& n) {
     return n.kind == op::window_attention || n.kind == op::bounded_window_attention;
   }
 

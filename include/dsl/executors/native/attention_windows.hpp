@@ -5,8 +5,6 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/native/attention_products.hpp>
 
-#include <limits>
-
 namespace dsl::native_cpu::TYPENET_MODE {
 
 /// The windows of a step of window_attention, and the biases of a head's scores in the layout of scores. Other
@@ -72,6 +70,9 @@ class attention_windows {
 
  private:
   long long padded_offsets() const { return (offsets() + 15LL) / 16 * 16; }
+  /// The logarithm of the weight of a key that a query does not see. It is finite, because a block of keys may have
+  /// only such keys, and the difference of two infinities is not a number.
+  static constexpr float hidden = -1e30F;
   /// Windows differ in which of their tokens see each other: the last ones of each row and column may be divided.
   static constexpr int kinds = 4;
   int kind_of(int window) const {
@@ -99,8 +100,7 @@ class attention_windows {
       }
   }
 
-  /// Writes the biases of a window's scores as binary logarithms, and minus infinity for keys that a query does not
-  /// see.
+  /// Writes the biases of a window's scores as binary logarithms, and `hidden` for keys that a query does not see.
   void expand(int window, float const* table, float* to) const {
     bool const is_whole = kind_of(window) == 0;
     int const down = window / windows_.columns.count(), right = window % windows_.columns.count();
@@ -108,7 +108,7 @@ class attention_windows {
       bool const sees =
           is_whole || (windows_.rows.wraps(down, p.query_row) == windows_.rows.wraps(down, p.key_row) &&
                        windows_.columns.wraps(right, p.query_column) == windows_.columns.wraps(right, p.key_column));
-      to[p.at] = sees ? table[p.offset] : -std::numeric_limits<float>::infinity();
+      to[p.at] = sees ? table[p.offset] : hidden;
     });
   }
 

@@ -34,7 +34,9 @@ inline constexpr auto compiled_for = instructions::baseline;
 #endif
 
 /// Predicts one sample at a time with a plan that is a constant of the program: the part of the executor `native` that
-/// embedded programs need. Its kernels, algorithms and bits are those of `native`.
+/// embedded programs need. Its kernels, algorithms and bits are those of `native`. A program contains the kernels and
+/// loops of only those operations that its network has.
+template <class Network>
 class embedded_engine {
  public:
   embedded_engine(graph_view const& g, plan const& p, kernels const& k, host::memory_kernels const& m,
@@ -63,13 +65,40 @@ class embedded_engine {
  private:
   using bound_step = host::bound_step<float>;
 
+  /// Whether the network has a node for which `asks` returns true.
+  template <class F>
+  static constexpr bool has(F asks) {
+    graph_view const g = Network::view();
+    for (int k = 0; k < g.size.nodes; ++k)
+      if (asks(g.nodes[k])) return true;
+    return false;
+  }
+  static constexpr bool has_attention = has([](node const& n) {
+    return n.kind == op::attention || n.kind == op::causal_attention || attention_products::is_divided(n);
+  });
+  static constexpr bool is_recurrent = has([](node const& n) { return n.kind == op::lstm || n.kind == op::gru; });
+
+  /// The plain loops of the forward pass, by node.
+  struct forward_loops {
+    plain::loops<float>::loop of[Network::view().size.nodes]{};
+    constexpr forward_loops() {
+      graph_view const g = Network::view();
+      for (int k = 0; k < g.size.nodes; ++k) of[k] = plain::loops_of<float>(g.nodes[k].kind).forward;
+    }
+  };
+  static constexpr forward_loops loops{};
+
   host::task select_kernel(bound_step const& b) {
     bool const forward = b.step->what == action::forward;
     if (forward && (b.node->kind == op::conv2d || b.node->kind == op::conv2d_transpose))
       return convolutions_.build(b, false);
     if (forward && b.node->kind == op::dense) return [d = dense(at_, b)] { d(); };
-    if (host::task attends = attention_task(at_, b)) return attends;
-    if (host::task recurs = recurrent_task(at_, b)) return recurs;
+    if constexpr (has_attention) {
+      if (host::task attends = attention_task(at_, b)) return attends;
+    }
+    if constexpr (is_recurrent) {
+      if (host::task recurs = recurrent_task(at_, b)) return recurs;
+    }
     auto const no_update = [](auto const&) {};  // inference has no update steps
     return host::memory_task(at_, b, no_update, [&b] { return normalization(b); });
   }
@@ -92,7 +121,7 @@ class embedded_engine {
     else if (b.node->kind == op::custom)
       b.node->custom->forward_float({.x = b.x, .y = b.to});
     else
-      plain::loops_of<float>(b.node->kind).forward(b, {});
+      loops.of[b.step->node](b, {});
     if (b.ends_block) host::zero_rest_of_block(b.to);
   }
 
@@ -149,8 +178,8 @@ class embedded_network {
     m[region::frozen] = m[region::statistics] + bytes_of(region::statistics);
     m[region::activations] = activations_;
     using width = typename host::widths::width_of<Set>::type;
-    engine_ = detail::make<native_cpu::embedded_engine>(Network::view(), plan_, native_cpu::widths::of<width>,
-                                                        host::memory_kernels_for<width>, m);
+    engine_ = detail::make<native_cpu::embedded_engine<Network>>(Network::view(), plan_, native_cpu::widths::of<width>,
+                                                                 host::memory_kernels_for<width>, m);
     memory_left_ = detail::static_memory::left();
     return true;
   }
@@ -166,7 +195,7 @@ class embedded_network {
   long long memory_left() const { return memory_left_; }
 
  private:
-  native_cpu::embedded_engine* engine_ = nullptr;
+  native_cpu::embedded_engine<Network>* engine_ = nullptr;
   long long memory_left_ = 0;
   alignas(64) std::byte activations_[bytes_of(region::activations)];
   alignas(64) std::byte memory_[Memory];

@@ -258,7 +258,8 @@ TYPENET_INLINE void onnx_reader::attend(bool weights_first) {
   need(fits, must, "other values or axes");
   shape const s = shape_of(v);
   onnx_value q = p.keys == 's' ? p.first : p.second, k = p.keys == 's' ? p.second : p.first;
-  double const rest = p.scale * std::sqrt(static_cast<double>(s.channels / heads));
+  int const each = s.channels / heads;
+  double const rest = p.scale * std::sqrt(static_cast<double>(each));
   need(std::fabs(rest) > 1e-30 && std::fabs(rest) < 1e30, "must scale its products", std::to_string(p.scale));
   if (std::fabs(rest - 1) > 1e-4) {
     spend(static_cast<std::size_t>(s.channels));

@@ -196,7 +196,7 @@ TYPENET_INLINE onnx_value onnx_reader::sliced(onnx_value const& x, std::size_t a
   shape const s = shape_of(x);
   bool const is_whole = begin == 0 && end == size;
   bool const has_tokens = x->axes[axis] == pixels_of(s);
-  if (is_whole && !(has_tokens && s.height > 1 && file_.is_own())) return x;
+  if (is_whole && (!has_tokens || s.height <= 1 || !file_.is_own())) return x;
   if (has_tokens) return in_row(x, axis, begin, end);
   onnx_axis const& parts = x->axes[axis];
   if (parts.size() == 1 && parts[0].along == 'c' && parts[0].step > 1 &&
