@@ -158,7 +158,8 @@ TYPENET_INLINE void onnx_tree_maker::sort_concats() {
       for (int in : layer(n).inputs) ++readers[at(in)], reader[at(in)] = n;
   for (auto const& [name, n] : net_.outputs) ++readers[at(n)];
   for (int n = 0; n < count; ++n) {
-    bool const is_candidate = live_[at(n)] && layer(n).what.kind == op::concat && readers[at(n)] == 1 && !net_.is_own;
+    bool const is_candidate = live_[at(n)] && layer(n).what.kind == op::concat && readers[at(n)] == 1 &&
+                              reader[at(n)] != none && !net_.is_own;  // the one reader may be an output of the network
     if (!is_candidate || layer(reader[at(n)]).what.kind != op::conv2d || layer(reader[at(n)]).what.groups != 1 ||
         !is_tangled(n))
       continue;
