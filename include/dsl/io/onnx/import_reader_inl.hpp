@@ -395,8 +395,8 @@ TYPENET_INLINE onnx_value onnx_reader::become(onnx_value const& v, onnx_value co
   place_ = place;
   path_ = path;
   int const readers = v->readers;
-  // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): *v may own the value, which must outlive the
-  // assignment
+  // *v may own the value, which must outlive the assignment.
+  // NOLINTNEXTLINE(performance-unnecessary-copy-initialization)
   onnx_value const made_value = result;
   *v = *made_value;  // other functions of this value read this layer, too
   v->readers = readers;
