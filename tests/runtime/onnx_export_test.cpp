@@ -183,6 +183,12 @@ TEST_CASE("onnx: the normalisation of the inputs is in the file, or the file say
   trainer t = compile<model>(reference{}, sgd{}, {.loss = loss::mean_squared_error});
   auto const plain = parsed(serialize_onnx(t));
   CHECK(plain.metadata_props_size() == 1);  // typenet.steps
+  {
+    test::warnings_kept const warnings;
+    CHECK(parsed(serialize_onnx(t, {.normalize = true})).graph().node_size() == plain.graph().node_size());
+    REQUIRE(test::warnings_kept::said.size() == 1);
+    CHECK_THAT(test::warnings_kept::said[0], Catch::Contains("set_normalization()"));
+  }
   auto const numbers = [](int count, float from) {
     auto all = std::make_shared<std::vector<float>>();
     for (int i = 0; i < count; ++i) all->push_back(from + static_cast<float>(i) / 4);

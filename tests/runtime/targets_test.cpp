@@ -339,6 +339,42 @@ TEST_CASE("targets: train_on_batch takes those of each output, and steps as fit 
       [&] { b.train_on_batch({{"", pictures}}, {{"pose", pose}, {"main", labels}, {"mask", mask}, {"x", pose}}); },
       {"3 outputs", "found 4"});
   refuses<option_error>([&] { b.train_on_batch(pictures, labels); }, {"all outputs must take the same", "mask"});
+  using two = network<features<3>, dense<4>, named_output<"aux", dense<4>, softmax>, dense<4>, softmax>;
+  trainer c = compile<two>(reference{}, sgd{}, {.class_weights = {1, 2, 1, 1}});
+  std::vector<float> const rows(6, 1);
+  std::vector<std::int32_t> const classes{3, 0};
+  refuses<option_error>([&] { c.train_on_batch({{"", rows}}, {{"main", classes}, {"aux", classes}}); },
+                        {"class_weights", "2 outputs with targets of their own", "with_weights()"});
+}
+
+TEST_CASE("targets: train_on_batch takes that of a single output by its name, too") {
+  using plain = network<features<3>, dense<4>, softmax>;
+  std::vector<float> const samples{1, 2, 3, -1, 0, 2, 0.5F, 1, -2};
+  std::vector<std::int32_t> const labels{3, 0, 2};
+  for (std::vector<float> const& of_classes : {std::vector<float>{}, std::vector<float>{1, 2, 0.5F, 3}}) {
+    compile_options const options{.seed = 4, .class_weights = of_classes};
+    trainer a = compile<plain>(reference{}, sgd{}, options), b = compile<plain>(reference{}, sgd{}, options);
+    scores const wanted = a.train_on_batch(samples, labels);
+    scores const found = b.train_on_batch({{"", samples}}, {{"main", labels}});
+    CHECK((found.loss == wanted.loss && wanted.loss > 0));
+    CHECK(found.acc == wanted.acc);
+    CHECK(weights_of(a) == weights_of(b));
+  }
+  using line = network<features<3>, dense<1>>;
+  compile_options const of_values{.loss = loss::mean_squared_error, .seed = 4};
+  trainer a = compile<line>(reference{}, sgd{}, of_values), b = compile<line>(reference{}, sgd{}, of_values);
+  std::vector<float> const values{1, 2, 5};
+  CHECK(a.train_on_batch(samples, values).loss == b.train_on_batch({{"", samples}}, {{"main", values}}).loss);
+  CHECK(weights_of(a) == weights_of(b));
+}
+
+TEST_CASE("targets: shares are required for the loss of each output that learns a shared target") {
+  using two = network<features<3>, dense<2>, named_output<"share", sigmoid>, dense<2>>;
+  trainer t = compile<two>(reference{}, sgd{},
+                           {.loss = loss::mean_squared_error, .losses = {{"share", loss::binary_crossentropy}}});
+  std::vector<float> const samples(6, 1), values{0, 1, 0.5F, 2};
+  refuses<data_error>([&] { t.train_on_batch(samples, values); },
+                      {"binary_crossentropy takes target values of 0 to 1", "found 2"});
 }
 
 TEST_CASE("targets: a network and a data set that do not fit are refused") {

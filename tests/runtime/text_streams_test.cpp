@@ -180,7 +180,49 @@ TEST_CASE("a stream that ends, or has targets that cannot be right, is named", "
   test::refuses<data_error>(
       [&] { shares.fit(stream_values({size}, fresh(), 2, 20), {.batch_size = 6, .shuffle = false}); },
       {"binary_crossentropy takes target values of 0 to 1"});
+  trainer further = compile<network<features<size>, dense<2>, named_output<"share", sigmoid>, dense<2>>>(
+      reference{}, sgd{}, {.loss = loss::mean_squared_error, .losses = {{"share", loss::binary_crossentropy}}});
+  test::refuses<data_error>(
+      [&] { further.fit(stream_values({size}, fresh(), 2, 20), {.batch_size = 6, .shuffle = false}); },
+      {"binary_crossentropy takes target values of 0 to 1"});
   test::refuses<data_error>([] { read_from_stream(classes(20, fresh(7)), 8); }, {"ended after 7"});
+}
+
+TEST_CASE("a stream that has ended or thrown is asked for no other sample", "[stream]") {
+  struct ending : counting {
+    bool throws = false;
+    int asked_again = 0;
+    bool over = false;
+    bool next(stream_sample const& to) override {
+      asked_again += over;
+      over = !counting::next(to);
+      if (over && throws) throw data_error("the line is dead");
+      return !over;
+    }
+  };
+  for (bool const throws : {false, true})
+    for (bool const shuffles : {false, true})
+      for (int const prefetch : {0, 4}) {
+        auto const stream = std::make_shared<ending>();
+        stream->end = 15, stream->throws = throws;
+        dataset const data = shuffles ? shuffle_stream(classes(48, stream), 4, 1) : classes(48, stream);
+        {
+          batch_loader loader(
+              data, {.batch_size = 6, .shuffle = false, .drop_last = true, .prefetch = prefetch, .threads = 1});
+          loader.start(0);
+          CHECK_THROWS_AS(
+              [&] {
+                while (loader.next()) {
+                }
+              }(),
+              data_error);
+          CHECK_FALSE(loader.next());
+        }
+        CHECK((stream->over && stream->asked_again == 0));
+        if (!shuffles) continue;
+        CHECK_THROWS_AS(read_from_stream(data, 20), data_error);  // the rest of the buffer, at most
+        CHECK(stream->asked_again == 0);
+      }
 }
 
 TEST_CASE("what needs samples a second time refuses a stream", "[stream]") {
@@ -212,6 +254,12 @@ TEST_CASE("what needs samples a second time refuses a stream", "[stream]") {
   };
   refused([&] { stream_values({1}, std::make_shared<nameless>(), 2, 5); }, {"empty text"});
   refused([&] { batch_loader(data, {.batch_size = 6}); }, {"shuffle and cache must be false"});
+  auto const unread = fresh();
+  trainer mixed = compile<network<image<3, 2, 2>, flatten, dense<3>, named_output<"numbers", relu>, softmax>>(
+      reference{}, sgd{}, {.losses = {{"numbers", loss::huber}}});
+  refused([&] { mixed.fit(classes(24, unread), {.batch_size = 6, .shuffle = false}); },
+          {"all outputs must learn the same target", "found 2 outputs", "sample_source"});
+  CHECK(unread->at == 0);
   t.fit(data, {.batch_size = 6, .validation = &test, .shuffle = false});
 }
 

@@ -339,6 +339,7 @@ TYPENET_INLINE void batch_loader::work() {
     make(step, s);
     mutex_.lock();
     s.ready = true;
+    if (s.failure && detail::is_stream(data_)) end_ = step + 1;  // it is asked for no sample after its end
     if (--busy_ == 0) idle_.notify_all();
     filled_.notify_one();
   }

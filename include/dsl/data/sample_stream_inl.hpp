@@ -73,22 +73,18 @@ class shuffling_stream final : public sample_stream {
         seed_(seed),
         buffer_(buffer),
         numbers_(static_cast<std::size_t>(of.sample.size())),
-        values_(static_cast<std::size_t>(of.values)),
-        kept_(static_cast<std::size_t>(buffer)) {}
+        values_(static_cast<std::size_t>(of.values)) {}
   bool next(stream_sample const& to) override {
-    if (!filled_) {
-      filled_ = true;
-      std::size_t count = 0;
-      while (count < kept_.size() && fill(kept_[count])) ++count;
-      kept_.resize(count);
-    }
+    while (kept_.size() < static_cast<std::size_t>(buffer_) && fill()) kept_.push_back(following_);
     if (kept_.empty()) return false;
     std::size_t const drawn = random_.below(static_cast<std::uint32_t>(kept_.size()));
     kept& one = kept_[drawn];
     for (std::size_t i = 0; i < numbers_; ++i) to.numbers[i] = one.numbers[i];
     for (std::size_t i = 0; to.values && i < values_; ++i) to.values[i] = one.values[i];
     if (to.label) *to.label = one.label;
-    if (!fill(one)) {  // the stream has ended: the rest of the buffer is left
+    if (fill()) {
+      std::swap(one, following_);
+    } else {  // the stream has ended: the rest of the buffer is left
       std::swap(one, kept_.back());
       kept_.pop_back();
     }
@@ -104,10 +100,15 @@ class shuffling_stream final : public sample_stream {
     std::vector<float> numbers{}, values{};
     std::int32_t label = 0;
   };
-  bool fill(kept& to) {
+  /// Reads the following sample, unless the stream has ended or thrown, after which it is asked for no other.
+  bool fill() {
+    if (ended_) return false;
+    kept& to = following_;
     to.numbers.resize(numbers_), to.values.resize(values_);
-    return from_->next(
-        {to.numbers.data(), values_ > 0 ? nullptr : &to.label, values_ > 0 ? to.values.data() : nullptr});
+    ended_ = true;
+    ended_ =
+        !from_->next({to.numbers.data(), values_ > 0 ? nullptr : &to.label, values_ > 0 ? to.values.data() : nullptr});
+    return !ended_;
   }
 
   std::shared_ptr<sample_stream> from_;
@@ -115,8 +116,9 @@ class shuffling_stream final : public sample_stream {
   std::uint64_t seed_;
   int buffer_;
   std::size_t numbers_, values_;
-  std::vector<kept> kept_;
-  bool filled_ = false;
+  std::vector<kept> kept_{};
+  kept following_{};
+  bool ended_ = false;
 };
 
 }  // namespace dsl::detail::TYPENET_MODE

@@ -47,9 +47,15 @@ struct learned_targets {
 /// If the loss is binary_crossentropy, requires target values from 0 to 1, `each` of them per sample: for other values
 /// this loss has no minimum. Throws data_error.
 [[gnu::cold]] void require_shares(loss l, float const* values, long long samples, long long each, char const* what);
+/// Requires the same for the loss of each output, if all of them learn the same values. Throws data_error.
+[[gnu::cold]] void require_shares(per_output<loss> const& l, float const* values, long long samples, long long each,
+                                  char const* what);
 /// Requires the same of the target values of each output that a data set has. Throws data_error.
 [[gnu::cold]] void require_shares(per_output<loss> const& l, learned_targets const& targets, dataset const& data,
                                   char const* what);
+/// Requires that there are no weights of classes if outputs have targets of their own. Throws option_error.
+[[gnu::cold]] void require_weights_of_classes_fit(std::vector<float> const& class_weights,
+                                                  per_output<target_kind> const& targets);
 
 /// Returns advice for a loss that is not finite. The advice depends on whether the samples are finite.
 [[gnu::cold]] char const* advice_on_bad_loss(float const* samples, long long numbers, float const* values,

@@ -206,6 +206,18 @@ TYPENET_INLINE void require_shares(loss l, float const* values, long long sample
                                "; scale the values, or give compile() the loss mean_squared_error"});
 }
 
+TYPENET_INLINE void require_shares(per_output<loss> const& l, float const* values, long long samples, long long each,
+                                   char const* what) {
+  for (int k = 0; k < (l.is_shared() ? 1 : l.count); ++k) require_shares(l[k], values, samples, each, what);
+}
+
+TYPENET_INLINE void require_weights_of_classes_fit(std::vector<float> const& class_weights,
+                                                   per_output<target_kind> const& targets) {
+  if (!targets.is_shared() && !class_weights.empty())
+    throw_error<option_error>({"class_weights: all outputs must share their targets; found ", targets.count,
+                               " outputs with targets of their own; leave class_weights out, or use with_weights()"});
+}
+
 TYPENET_INLINE void require_shares(per_output<loss> const& l, learned_targets const& targets, dataset const& data,
                                    char const* what) {
   int const outputs = !targets.own.empty() ? static_cast<int>(targets.own.size()) : l.is_shared() ? 1 : l.count;
@@ -282,6 +294,11 @@ TYPENET_INLINE void require_fit(graph_view const& g, per_output<loss> const& l, 
                                    ? "shuffle = true; write .shuffle = false, and use shuffle_stream() if samples "
                                      "that follow each other are alike"
                                    : "cache = true; leave it out"});
+  if (is_stream(data) && !require_samples(g, l, data, "fit").own.empty())
+    throw_error<option_error>(
+        {"fit: all outputs must learn the same target if the samples come from a stream; found ", output_count(g),
+         " outputs that need targets of different kinds or sizes; change the losses or the outputs, or use data in "
+         "memory or a sample_source"});
   if (o.validation) require_no_stream(*o.validation, "validation");
   if (!o.validation && !o.metrics.empty())
     throw_error<option_error>({"fit: .metrics are computed on the validation data; found ", o.metrics.size(),

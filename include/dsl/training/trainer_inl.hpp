@@ -61,10 +61,7 @@ TYPENET_INLINE history trainer::fit(dataset const& given, fit_options const& opt
   batch_part const share = engine_->share_of(options.batch_size);
   std::vector<float> const& class_weights = engine_->options().class_weights;
   bool const weighs = data.weights || !class_weights.empty();
-  if (!targets.is_shared() && !class_weights.empty())
-    detail::throw_error<option_error>({"class_weights: all outputs must share their targets; found ", targets.count,
-                                       " outputs with targets of their own; leave class_weights out, or use "
-                                       "with_weights()"});
+  detail::require_weights_of_classes_fit(class_weights, targets);
   int program = targets == per_output<target_kind>(target_kind::classes) && !weighs
                     ? engine_->prepare_resident(data, options.augment, share, options.shuffle)
                     : -1;
@@ -228,6 +225,9 @@ TYPENET_INLINE scores trainer::train_on_batch(std::vector<batch_input> const& in
   std::size_t const size = checks().samples_of(inputs);
   auto const all = checks().arranged("train_on_batch", inputs, size);
   auto const wanted = checks().arranged(targets, size);
+  if (target_view const& one = wanted.each[0]; wanted.each.size() == 1)
+    return train_on(all[0], one.labels, one.values, static_cast<int>(size), all.data() + 1);
+  detail::require_weights_of_classes_fit(engine_->options().class_weights, wanted.kinds);
   detail::require_tokens(graph_, all[0], all.data() + 1, static_cast<int>(size), "train_on_batch");
   return train_on(
       {.images = all[0], .size = static_cast<int>(size), .further = all.data() + 1, .targets = wanted.each.data()},
@@ -290,7 +290,7 @@ TYPENET_INLINE scores trainer::train_on(float const* samples, std::int32_t const
   if (!further) checks().require_one_input("train_on_batch");
   detail::require_tokens(graph_, samples, further, size, "train_on_batch");
   long long const outputs = graph_.shape_of(graph_.result()).size();
-  if (values) detail::require_shares(engine_->options().loss[0], values, size, outputs, "train_on_batch");
+  if (values) detail::require_shares(engine_->options().loss, values, size, outputs, "train_on_batch");
   target_kind const targets = values ? target_kind::values : checks().targets_of_labels();
   bool const of_pixels = targets == target_kind::pixel_classes;
   long long const labels_each = of_pixels ? graph_.shape_of(graph_.result()).area() : 1;
@@ -582,8 +582,7 @@ TYPENET_INLINE bool trainer::train_epoch(batch_loader* loader, int program, per_
     batch const& b = loader ? *loader->next() : resident;
     if (loader) detail::require_tokens(graph_, loader->data(), b, b.size, "fit");
     if (run.streams && b.values)
-      detail::require_shares(engine_->options().loss[0], b.values, b.size, graph_.shape_of(graph_.result()).size(),
-                             "fit");
+      detail::require_shares(engine_->options().loss, b.values, b.size, graph_.shape_of(graph_.result()).size(), "fit");
     bool const last = run.interrupted != 0 && b.labelled != 0;  // its loss shows whether the state before it is sound
     int const running = program_for(b.labelled, program, engine_->share_of(options.batch_size));
     engine_->run(running, {.images = b.images,

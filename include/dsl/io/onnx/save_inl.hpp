@@ -104,6 +104,10 @@ TYPENET_INLINE std::string serialize_onnx(engine& e, onnx_options const& o) {
   std::shared_ptr<normalization const> const by = e.normalization();
   bool const has_moments = by && !by->empty();
   if (has_moments && !o.normalize) detail::tell_of_normalization(model);
+  if (!has_moments && o.normalize)
+    on_warning(
+        "onnx: .normalize = true, but the network knows no normalisation, and the file contains none; "
+        "call set_normalization() first, or leave .normalize out");
 
   detail::onnx_messages::GraphProto& graph = *model.mutable_graph();
   graph.set_name(detail::onnx_graph_name(g));
