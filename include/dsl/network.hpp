@@ -154,7 +154,8 @@ struct network {
   /// The shapes of the input and of the output of one sample.
   static constexpr shape input = graph.view().shape_of(0);
   static constexpr typename constants::shape output{graph.view().shape_of(graph.view().result())};
-  /// The number of parameters as Keras counts them: trainable ones and the running statistics of batch_norm.
+  /// The number of all parameters, as Keras counts them: weights, including frozen ones, and the running statistics of
+  /// batch_norm.
   static constexpr typename constants::count parameter_count{dsl::parameter_count(graph.view())};
   static constexpr typename constants::count trainable_parameter_count{dsl::trainable_parameter_count(graph.view())};
   /// Multiply-adds of one sample's forward pass.

@@ -54,8 +54,8 @@ template <label Name, int Count, int Filters, int Width, int Groups, int Stride>
 struct bottleneck_stage : named<Name, bottleneck<Filters, Width, Groups, Stride, projection<Filters, Stride>>,
                                 repeat<Count - 1, bottleneck<Filters, Width, Groups>>> {};
 
-/// ResNet of bottlenecks. Width is that of the 3x3 convolutions in the first stage, which have Groups groups (ResNeXt;
-/// Xie et al. 2017); the stride is in the 3x3 convolution.
+/// ResNet of bottlenecks. Width is the number of channels of the 3x3 convolutions in the first stage. In all stages,
+/// these convolutions have Groups groups (ResNeXt; Xie et al. 2017) and the stride.
 template <int Classes, int First, int Second, int Third, int Fourth, int Width = 64, int Groups = 1>
 struct bottleneck_resnet : resnet<Classes,                                                             //
                                   bottleneck_stage<"layer1", First, 256, Width, Groups, 1>,            // 256x56x56

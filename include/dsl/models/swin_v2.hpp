@@ -9,7 +9,7 @@
 
 namespace dsl::models {
 
-/// Attention by cosines in windows of 8x8 pixels, which are shifted by half a window in every second block. torchvision
+/// Cosine attention in windows of 8x8 pixels, which are shifted by half a window in every second block. torchvision
 /// keeps the biases of the keys at 0; here they are trained like the other biases.
 template <int Width, int Heads, int Shift>
 struct swin_v2_attention

@@ -239,7 +239,7 @@ class batch_norm : batch_norm_step<float> {
 };
 
 /// Returns the task of a batch_norm step, or an empty task if a tensor does not consist of whole channel blocks.
-/// Reserves the shared memory that the task needs in `at`.
+/// Reserves in `at` the shared memory that the task needs.
 template <class Place>
 [[gnu::cold]] task batch_norm_task(Place& at, batch_norm_step<float> const& s) {
   int const L = at.lanes();

@@ -73,7 +73,8 @@ class attention_windows {
   /// The logarithm of the weight of a key that a query does not see. It is finite, because a block of keys may have
   /// only such keys, and the difference of two infinities is not a number.
   static constexpr float hidden = -1e30F;
-  /// Windows differ in which of their tokens see each other: the last ones of each row and column may be divided.
+  /// The number of kinds of windows. After a shift, the tokens of a window in the last row or column of windows come
+  /// from opposite sides of the image, and only tokens from the same side see each other: 2 x 2 kinds.
   static constexpr int kinds = 4;
   int kind_of(int window) const {
     bool const last_row = windows_.rows.shift > 0 && window / windows_.columns.count() + 1 == windows_.rows.count();
