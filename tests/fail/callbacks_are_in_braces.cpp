@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT[gcc]: callbacks: they are a list; write .callbacks = {...}, also for one
+// EXPECT[gcc]: callbacks: they are a list; write .callbacks = {...}, even for one callback
 // EXPECT-RE[gcc]: callbacks_are_in_braces<.*terminate_on_nan
 // EXPECT-RE[clang]: no viable conversion from 'dsl::terminate_on_nan' to 'std::vector<callback_handle>'
 // EXPECT-RE[nvcc]: no suitable user-defined conversion from "dsl::.*terminate_on_nan" to "std::vector<dsl::.*callback_handle

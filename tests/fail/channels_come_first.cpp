@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: image: channels come first; write image<3, 32, 32> for 32x32 images in three colours
+// EXPECT: image: channels come first; write image<3, 32, 32> for RGB images of 32x32 pixels
 // EXPECT-RE: channels_come_first<.*dsl::image<32, 32, 3>, .*shape\{32, 32, 3\}
 #include <dsl/language.hpp>
 

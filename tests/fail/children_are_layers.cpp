@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: layer: this type is not a layer; a layer has a public static constexpr value lower(builder&, value); if the compiler reports an error in its base above, fix that first
+// EXPECT: layer: this type is not a layer; a layer has a public static constexpr value lower(builder&, value); if the compiler reports an error in its base class first, fix that one
 // EXPECT-RE: children_are_layers<.*dsl::at<1, 0>, (Layer=)?int
 #include <dsl/language.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: embedding: its vocabulary must have 1 to 16777216 tokens, and each of them at least one feature; change these numbers
+// EXPECT: embedding: its vocabulary must have 1 to 16,777,216 tokens, and each token at least one feature; change these numbers
 // EXPECT-RE: dsl::at<0>, (Layer=)?dsl::embedding<0, 8>, (Vocabulary=)?0, (Features=)?8
 #include <dsl/language.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: image: channels come first; write image<3, 32, 32> for 32x32 images in three colours
+// EXPECT: image: channels come first; write image<3, 32, 32> for RGB images of 32x32 pixels
 // EXPECT-RE: channels_come_first<.*dsl::image<28, 28, 1>, .*shape\{28, 28, 1\}
 // Sequences of 28 numbers in 28 channels do have this shape.
 #include <dsl/language.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // LINES: 6
-// EXPECT: pipeline: a batch_norm needs two samples in each micro-batch; use a larger batch or fewer micro-batches
+// EXPECT: pipeline: a batch_norm needs at least two samples in each micro-batch; use a larger batch or fewer micro-batches
 // EXPECT-RE: micro_batches_have_samples<.*(dsl::replicate<2.*, 15, 1, 2>|Pipeline=.*, Batch=15, Fewest=1, Needed=2)
 // 15 samples over 2 towers are 7 and 8, and 7 in 4 micro-batches 1, 1, 1, 4: a batch_norm would normalise single
 // samples by themselves.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: layer: its modules are nested without an end, or more than 100 deep; end the recursion with a specialization or if constexpr
+// EXPECT: layer: its modules are nested endlessly, or more than 100 deep; end the recursion with a specialization or if constexpr
 // EXPECT-RE: modules_end<.*dsl::at<1>, (Layer=)?tower<1>
 #include <dsl/language.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: named_output: it must have at least one layer that computes; add one
+// EXPECT: named_output: it must have at least one layer that computes something; add one
 // EXPECT-RE: outputs_have_layers<.*dsl::at<1>, (Layer=)?(dsl::named_output<.*|head)
 #include <dsl/language.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: named_output: each must have a name of its own; main, val and what begins with val_ are taken; give one of them another name
+// EXPECT: named_output: each must have a unique name; main, val and names that begin with val_ are reserved; give it another name
 // EXPECT-RE: outputs_have_names_of_their_own<.*dsl::at<3>, (Layer=)?(dsl::named_output<.*|other), (First=)?2, (Second=)?4
 #include <dsl/language.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: node: its output must have the shape that its operation makes of its operands; pass that to append()
+// EXPECT: node: its output must have the shape that its operation gives for its operands; pass that shape to append()
 // EXPECT-RE: shapes_follow_from_operands<.*dsl::at<1, 0>::in<doubled_twice>, (Layer=)?doubled
 // EXPECT-RE: (Kind=)?.*(concat|op\)10), (Wanted=)?.*shape\{32, 8, 8\}, (Found=)?.*shape\{16, 8, 8\}
 // The channels of a concat are the sum of its operands' channels.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: token_slice: it must select at least one token, all of them among the input's pixels; change the first token or the count
+// EXPECT: token_slice: it must select at least one token, all of them within the input; change the first token or the count
 // EXPECT-RE: dsl::at<1>, (Layer=)?dsl::token_slice<15, 2>, (First=)?15, (Count=)?2, (Input=)?.*shape\{3, 4, 4\}
 #include <dsl/language.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // LINES: 5
-// EXPECT: towers: each needs a sample of the batch, or two if it has a batch_norm of its own; use a larger batch or fewer towers
+// EXPECT: towers: each needs at least one sample of the batch, or two if its batch_norm is not synchronized; use a larger batch or fewer towers
 // EXPECT-RE: towers_have_samples<.*(dsl::replicate<4.*, 7, 1, 2>|Towers=.*, Batch=7, Fewest=1, Needed=2)
 // 7 samples over 4 towers are 1, 1, 1, 4: a batch_norm would normalise single samples by themselves.
 #include <dsl/language.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: value: it must be in the graph; pass on what append() and lower() returned
+// EXPECT: value: it must be in the graph; pass only values that append() and lower() returned
 // EXPECT-RE: values_are_in_the_graph<.*dsl::at<1>, (Layer=)?shortcut, (Tensor=)?-1(LL)?, (Tensors=)?3
 // One of two operands is never set.
 #include <dsl/language.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: value: it must keep the shape that its node gave it; append a node that makes the other shape
+// EXPECT: value: it must keep the shape that its node gave it; append a node that produces the other shape
 // EXPECT-RE: values_keep_their_shape<.*dsl::at<1>, (Layer=)?reshaped
 // EXPECT-RE: (Given=)?.*shape\{12, 4, 4\}, (Made=)?.*shape\{3, 8, 8\}
 // The same numbers in another shape are a different tensor.

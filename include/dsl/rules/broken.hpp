@@ -36,13 +36,13 @@ template <class At, class Layer>
 struct children_are_layers {
   static_assert(layer<Layer>,
                 "layer: this type is not a layer; a layer has a public static constexpr value lower(builder&, value); "
-                "if the compiler reports an error in its base above, fix that first");
+                "if the compiler reports an error in its base class first, fix that one");
 };
 
 template <class At, class Layer, bool Ends = false>
 struct modules_end {
   static_assert(Ends,
-                "layer: its modules are nested without an end, or more than 100 deep; end the recursion with a "
+                "layer: its modules are nested endlessly, or more than 100 deep; end the recursion with a "
                 "specialization or if constexpr");
 };
 
@@ -91,7 +91,7 @@ struct image_has_positive_size {
 template <class Image, shape Size>
 struct channels_come_first {
   static_assert(Size.channels < Size.height || Size.width > 4,
-                "image: channels come first; write image<3, 32, 32> for 32x32 images in three colours");
+                "image: channels come first; write image<3, 32, 32> for RGB images of 32x32 pixels");
 };
 
 template <class At, class Layer, shape Output, long long Elements>
@@ -154,8 +154,8 @@ struct options_belong_to_the_layer {
 template <class At, class Layer, int KernelH, int KernelW, shape Input>
 struct kernel_meets_its_input {
   static_assert(KernelH <= Input.height && KernelW <= Input.width,
-                "conv2d: most of the kernel would lie in the padding; use a smaller one, and write filters, height, "
-                "width in this order");
+                "conv2d: most of the kernel would lie in the padding; use a smaller kernel, and write filters, height "
+                "and width in this order");
 };
 
 /// Reported for a kernel of more than one pixel whose input comes from flatten, dense or features<N>.
@@ -205,7 +205,7 @@ struct window_fits_the_sequence {
 template <class At, class Layer, int Length, int Input>
 struct kernel_meets_its_sequence {
   static_assert(Length <= Input,
-                "conv1d: most of the kernel would lie in the padding; use a shorter one, or begin with "
+                "conv1d: most of the kernel would lie in the padding; use a shorter kernel, or begin with "
                 "sequence<channels, length>");
 };
 
@@ -235,9 +235,9 @@ struct norm_groups_divide_the_channels {
 
 template <class At, class Layer, int Size>
 struct response_size_is_odd {
-  static_assert(Size > 0 && Size % 2 == 1,
-                "local_response_norm: the size must be odd, with as many neighbours before each channel as after it; 5 "
-                "is usual");
+  static_assert(
+      Size > 0 && Size % 2 == 1,
+      "local_response_norm: the size must be odd, for as many neighbours before each channel as after it; 5 is usual");
 };
 
 template <class At, class Layer, number Number>
@@ -263,18 +263,16 @@ struct windows_fill_the_image {
 
 template <class At, class Layer, int First, int Count, shape Input>
 struct slice_is_in_the_tokens {
-  static_assert(
-      First >= 0 && Count > 0 && Count <= Input.area() && First <= Input.area() - Count,
-      "token_slice: it must select at least one token, all of them among the input's pixels; change the first "
-      "token or the count");
+  static_assert(First >= 0 && Count > 0 && Count <= Input.area() && First <= Input.area() - Count,
+                "token_slice: it must select at least one token, all of them within the input; change the first "
+                "token or the count");
 };
 
 template <class At, class Layer, int Vocabulary, int Features>
 struct embedding_has_a_vocabulary {
-  static_assert(
-      Vocabulary > 0 && Vocabulary <= largest_vocabulary && Features > 0,
-      "embedding: its vocabulary must have 1 to 16777216 tokens, and each of them at least one feature; change "
-      "these numbers");
+  static_assert(Vocabulary > 0 && Vocabulary <= largest_vocabulary && Features > 0,
+                "embedding: its vocabulary must have 1 to 16,777,216 tokens, and each token at least one feature; "
+                "change these numbers");
 };
 
 template <class At, class Layer, int Channels, bool IsInput>
@@ -382,14 +380,14 @@ struct branches_share_their_shape {
 
 template <class At, class Layer, int Branches>
 struct multiply_joins_two {
-  static_assert(Branches == 2, "multiply: there must be two branches; put one multiply into another for more");
+  static_assert(Branches == 2, "multiply: there must be two branches; for more, put one multiply into another");
 };
 
 template <class At, class Layer, shape First, shape Second>
 struct branches_broadcast {
   static_assert(broadcasts(First, Second),
-                "multiply: both branches must have the same number of channels, or one of them 1; and the same height "
-                "and width, or one of them 1x1");
+                "multiply: the branches must have equally many channels, or one of them a single channel; and the same "
+                "height and width, or one of them a single pixel");
 };
 
 template <class At, class Layer, bool IsDevice = false>

@@ -6,8 +6,8 @@ namespace dsl::broken {
 template <int Batch, long long Allowed, long long Least, class Network>
 struct network_fits_its_budget {
   static_assert(Least <= Allowed,
-                "memory_budget: a training step must fit in the bytes allowed; Least is what it takes if it computes "
-                "values again instead of keeping them; allow more, or use a smaller batch or network");
+                "memory_budget: a training step must fit in the bytes allowed; Least is what the step needs if it "
+                "computes values again instead of keeping them; allow more, or use a smaller batch or network");
 };
 
 template <int Batch, long long Allowed, class Network>
@@ -31,8 +31,8 @@ struct pipelines_go_inside_budgets {
 template <class Network, bool Synchronized>
 struct towers_with_budgets_have_own_moments {
   static_assert(!Synchronized,
-                "replicate: towers with a memory_budget can't share the moments of batch_norm; leave out the policy's "
-                "synchronized moments");
+                "replicate: towers with a memory_budget can't share the moments of batch_norm; remove synchronized "
+                "moments from the policy");
 };
 
 template <class Executor, bool ComputesAgain>

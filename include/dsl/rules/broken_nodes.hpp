@@ -16,19 +16,19 @@ struct inputs_come_first {
 
 template <class At, class Layer, int First, int Second>
 struct inputs_have_names_of_their_own {
-  static_assert(First == Second, "named_input: each must have a name of its own; give one of them another name");
+  static_assert(First == Second, "named_input: each must have a unique name; give one of them another name");
 };
 
 template <class At, class Layer, long long Tensor, long long Tensors>
 struct values_are_in_the_graph {
   static_assert(Tensor >= 0 && Tensor < Tensors,
-                "value: it must be in the graph; pass on what append() and lower() returned");
+                "value: it must be in the graph; pass only values that append() and lower() returned");
 };
 
 template <class At, class Layer, shape Given, shape Made>
 struct values_keep_their_shape {
   static_assert(Given.channels == Made.channels && Given.height == Made.height && Given.width == Made.width,
-                "value: it must keep the shape that its node gave it; append a node that makes the other shape");
+                "value: it must keep the shape that its node gave it; append a node that produces the other shape");
 };
 
 template <class At, class Layer, op Kind, shape Output, int Readers = 0>
@@ -82,8 +82,9 @@ struct outputs_have_a_size {
 
 template <class At, class Layer, op Kind, shape Wanted, shape Found>
 struct shapes_follow_from_operands {
-  static_assert(Found.channels == Wanted.channels && Found.height == Wanted.height && Found.width == Wanted.width,
-                "node: its output must have the shape that its operation makes of its operands; pass that to append()");
+  static_assert(
+      Found.channels == Wanted.channels && Found.height == Wanted.height && Found.width == Wanted.width,
+      "node: its output must have the shape that its operation gives for its operands; pass that shape to append()");
 };
 
 template <class At, class Layer, op Kind, window Window, shape In, shape Output>

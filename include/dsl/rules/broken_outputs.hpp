@@ -8,15 +8,14 @@ namespace dsl::broken {
 
 template <class At, class Layer, bool HasLayers = false>
 struct outputs_have_layers {
-  static_assert(HasLayers, "named_output: it must have at least one layer that computes; add one");
+  static_assert(HasLayers, "named_output: it must have at least one layer that computes something; add one");
 };
 
 template <class At, class Layer, int First, int Second>
 struct outputs_have_names_of_their_own {
-  static_assert(
-      First == Second,
-      "named_output: each must have a name of its own; main, val and what begins with val_ are taken; give one "
-      "of them another name");
+  static_assert(First == Second,
+                "named_output: each must have a unique name; main, val and names that begin with val_ are reserved; "
+                "give it another name");
 };
 
 template <class Network, bool LayerFollows = false>

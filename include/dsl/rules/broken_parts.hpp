@@ -18,12 +18,12 @@ struct towers_go_around_pipelines {
   static_assert(!HasTowers, "pipeline: towers must be outside of it; write replicate<G, pipeline<M, ...>>");
 };
 
-/// Checks a constant batch size, such as pipeline<...>::batch<256>, also if there are towers around the pipeline.
+/// Checks a constant batch size, such as pipeline<...>::batch<256>, even if there are towers around the pipeline.
 template <class Pipeline, int Batch, int Fewest, int Needed>
 struct micro_batches_have_samples {
-  static_assert(
-      Fewest >= Needed,
-      "pipeline: a batch_norm needs two samples in each micro-batch; use a larger batch or fewer micro-batches");
+  static_assert(Fewest >= Needed,
+                "pipeline: a batch_norm needs at least two samples in each micro-batch; use a larger batch or fewer "
+                "micro-batches");
 };
 
 }  // namespace dsl::broken

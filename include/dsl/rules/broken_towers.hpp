@@ -16,9 +16,10 @@ struct towers_are_given_once {
 /// Checks a constant batch size, such as replicate<...>::batch<256>.
 template <class Towers, int Batch, int Fewest, int Needed>
 struct towers_have_samples {
-  static_assert(Fewest >= Needed,
-                "towers: each needs a sample of the batch, or two if it has a batch_norm of its own; use a larger "
-                "batch or fewer towers");
+  static_assert(
+      Fewest >= Needed,
+      "towers: each needs at least one sample of the batch, or two if its batch_norm is not synchronized; use a larger "
+      "batch or fewer towers");
 };
 
 }  // namespace dsl::broken

@@ -15,16 +15,16 @@ namespace dsl::rules {
     case rule::network_has_a_layer: return "network: there is no layer after the input; add one";
     case rule::children_are_layers:
       return "layer: this type is not a layer; a layer has a public static constexpr value lower(builder&, value); if "
-             "the compiler reports an error in its base above, fix that first";
+             "the compiler reports an error in its base class first, fix that one";
     case rule::modules_end:
-      return "layer: its modules are nested without an end, or more than 100 deep; end the recursion with a "
+      return "layer: its modules are nested endlessly, or more than 100 deep; end the recursion with a "
              "specialization or if constexpr";
     case rule::lower_is_constant:
       return "layer: the compiler cannot evaluate its lower(); declare it constexpr, and call b.require() where it "
              "would throw or divide by 0";
     case rule::image_has_positive_size: return "image: channels, height and width must be at least 1";
     case rule::channels_come_first:
-      return "image: channels come first; write image<3, 32, 32> for 32x32 images in three colours";
+      return "image: channels come first; write image<3, 32, 32> for RGB images of 32x32 pixels";
     case rule::tensor_fits_32_bits: return "layer: one sample has more than 2,147,483,647 values; make it smaller";
     case rule::parameter_fits_32_bits: return "layer: its kernel has more than 2,147,483,647 numbers; make it smaller";
     case rule::filters_are_positive: return "conv2d: there must be at least one filter";
@@ -42,8 +42,8 @@ namespace dsl::rules {
       return "options: the layer does not have this option, or it is given twice; numbers come first, then options by "
              "name";
     case rule::kernel_meets_its_input:
-      return "conv2d: most of the kernel would lie in the padding; use a smaller one, and write filters, height, width "
-             "in this order";
+      return "conv2d: most of the kernel would lie in the padding; use a smaller kernel, and write filters, height and "
+             "width in this order";
     case rule::convolutions_see_images:
       return "conv2d: its input is flat, without rows and columns; put it before flatten and dense, or begin with "
              "image<channels, height, width>";
@@ -58,7 +58,8 @@ namespace dsl::rules {
     case rule::window_fits_the_sequence:
       return "sequence: the kernel or window is longer than its padded input; use a shorter one";
     case rule::kernel_meets_its_sequence:
-      return "conv1d: most of the kernel would lie in the padding; use a shorter one, or begin with sequence<channels, "
+      return "conv1d: most of the kernel would lie in the padding; use a shorter kernel, or begin with "
+             "sequence<channels, "
              "length>";
     case rule::factor_is_positive: return "upsample2d: the factor must be at least 1; 2 is usual";
     case rule::slice_is_in_the_channels:
@@ -69,7 +70,7 @@ namespace dsl::rules {
     case rule::norm_groups_divide_the_channels:
       return "group_norm: the number of groups must divide the input's channels; change one of them";
     case rule::response_size_is_odd:
-      return "local_response_norm: the size must be odd, with as many neighbours before each channel as after it; 5 is "
+      return "local_response_norm: the size must be odd, for as many neighbours before each channel as after it; 5 is "
              "usual";
     case rule::response_numbers_are_positive:
       return "local_response_norm: alpha, beta and k must be above 0; 1e-4, 0.75 and 1 are usual";
@@ -80,10 +81,10 @@ namespace dsl::rules {
       return "windows: the height and width of the input must be multiples of the window's size, and the shift must be "
              "smaller than this size; change the window, the shift or the size of the images";
     case rule::slice_is_in_the_tokens:
-      return "token_slice: it must select at least one token, all of them among the input's pixels; change the first "
+      return "token_slice: it must select at least one token, all of them within the input; change the first "
              "token or the count";
     case rule::embedding_has_a_vocabulary:
-      return "embedding: its vocabulary must have 1 to 16777216 tokens, and each of them at least one feature; change "
+      return "embedding: its vocabulary must have 1 to 16,777,216 tokens, and each token at least one feature; change "
              "these numbers";
     case rule::embedding_reads_token_numbers:
       return "embedding: it must read an input of the network with one channel, such as token_numbers<...>; put it "
@@ -120,19 +121,20 @@ namespace dsl::rules {
     case rule::add_joins_two_or_more: return "add: there must be at least two branches";
     case rule::branches_share_their_shape: return "add: every branch must have the shape of the first";
     case rule::multiply_joins_two:
-      return "multiply: there must be two branches; put one multiply into another for more";
+      return "multiply: there must be two branches; for more, put one multiply into another";
     case rule::branches_broadcast:
-      return "multiply: both branches must have the same number of channels, or one of them 1; and the same height and "
-             "width, or one of them 1x1";
+      return "multiply: the branches must have equally many channels, or one of them a single channel; and the same "
+             "height and width, or one of them a single pixel";
     case rule::slope_is_not_negative: return "activation: the slope must be a number of at least 0";
     case rule::on_names_a_device: return "on: its first type must be a device; write on<device<1>, ...>";
     case rule::on_needs_placement: return "on: placing layers on devices needs a header; include <dsl/placement.hpp>";
     case rule::devices_are_not_negative: return "on: a device's number must be at least 0";
     case rule::devices_have_layers: return "on: no layer is on this device; number the devices 0, 1, 2 without gaps";
-    case rule::outputs_have_layers: return "named_output: it must have at least one layer that computes; add one";
+    case rule::outputs_have_layers:
+      return "named_output: it must have at least one layer that computes something; add one";
     case rule::outputs_have_names_of_their_own:
-      return "named_output: each must have a name of its own; main, val and what begins with val_ are taken; give one "
-             "of them another name";
+      return "named_output: each must have a unique name; main, val and names that begin with val_ are reserved; give "
+             "it another name";
     case rule::outputs_come_before_the_last_layer:
       return "named_output: a layer of the network must follow it; move it before the layers that compute the result";
     case rule::outputs_share_a_device:
@@ -144,11 +146,11 @@ namespace dsl::rules {
       return "node: only the first node may be an op::input, and image<...> appends it; for further inputs use "
              "named_input<...>";
     case rule::inputs_have_names_of_their_own:
-      return "named_input: each must have a name of its own; give one of them another name";
+      return "named_input: each must have a unique name; give one of them another name";
     case rule::values_are_in_the_graph:
-      return "value: it must be in the graph; pass on what append() and lower() returned";
+      return "value: it must be in the graph; pass only values that append() and lower() returned";
     case rule::values_keep_their_shape:
-      return "value: it must keep the shape that its node gave it; append a node that makes the other shape";
+      return "value: it must keep the shape that its node gave it; append a node that produces the other shape";
     case rule::values_are_read: return "value: it must be used; return it, pass it to another node, or remove its node";
     case rule::nodes_take_their_operands:
       return "node: it must have as many operands as its operation takes; pass that many to append()";
@@ -166,7 +168,8 @@ namespace dsl::rules {
     case rule::outputs_have_a_size:
       return "node: its output must have at least one channel, one row and one column; change the shape";
     case rule::shapes_follow_from_operands:
-      return "node: its output must have the shape that its operation makes of its operands; pass that to append()";
+      return "node: its output must have the shape that its operation gives for its operands; pass that shape to "
+             "append()";
     case rule::windows_lead_to_their_output:
       return "window: its last position must end at the input's last row and column, and the padding must be less than "
              "the window's size";

@@ -60,7 +60,7 @@ struct validation_takes_a_pointer {
 
 template <class Found, bool InBraces>
 struct callbacks_are_in_braces {
-  static_assert(InBraces, "callbacks: they are a list; write .callbacks = {...}, also for one");
+  static_assert(InBraces, "callbacks: they are a list; write .callbacks = {...}, even for one callback");
 };
 
 template <class Option, bool Exists>
@@ -75,8 +75,8 @@ template <class Option, bool Exists>
 struct compile_has_this_option {
   static_assert(Exists,
                 "compile: it does not have this option; it has loss, losses, seed, batch_norm_momentum, "
-                "unbiased_running_variance, label_smoothing, class_weights, loss_weights and verify; the optimizer has "
-                "the rates");
+                "unbiased_running_variance, label_smoothing, class_weights, loss_weights and verify; learning rates "
+                "belong to the optimizer");
 };
 
 }  // namespace dsl::broken
