@@ -172,14 +172,14 @@ TEST_CASE("onnx import: a concat that an exporter has flattened gets its branche
                              "dsl::tanh>"));
   dsl::imported_network const moved(tangled.bytes(), "x.onnx", "");
   CHECK(moved.weights(2) == std::vector<float>{5, 6, 1, 2, 3, 4});
-  CHECK_THAT(moved.header("x"), Catch::Contains("// The input channels of node 4 (Conv) have another order"));
+  CHECK_THAT(moved.header("x"), Catch::Contains("// The input channels of node 4 (Conv) are in a different order"));
   model other;  // the same with names: the original weights of the convolution must not fit by name
   other.tensor("a.weight", {2, 2, 1, 1}, {1, 2, 3, 4}), other.tensor("b.weight", {2, 2, 1, 1}, {1, 2, 3, 4});
   other.tensor("c.weight", {1, 6, 1, 1}, {1, 2, 3, 4, 5, 6});
   other.add("Conv", {"x", "a.weight"}, "a"), other.add("Tanh", {"x"}, "b"), other.add("Conv", {"a", "b.weight"}, "c");
   model::set(other.add("Concat", {"c", "b", "a"}, "d"), "axis", 1), other.add("Conv", {"d", "c.weight"}, "y");
   CHECK(dsl::imported_network(other.bytes(), "x.onnx", "").weight_names()[2] == "c_reordered.weight");
-  CHECK_THAT(dsl::imported_network(m.bytes(), "x.onnx", "").header("x"), !Catch::Contains("another order"));
+  CHECK_THAT(dsl::imported_network(m.bytes(), "x.onnx", "").header("x"), !Catch::Contains("different order"));
   model bridge;  // a pool that two branches begin with is computed in both
   model::set(bridge.add("MaxPool", {"x"}, "pool"), "kernel_shape", {1, 1});
   bridge.add("Tanh", {"x"}, "a"), bridge.add("Sigmoid", {"pool"}, "b"), bridge.add("Add", {"a", "b"}, "c");
@@ -234,7 +234,7 @@ TEST_CASE("onnx import: what typenet has no layer for is one error with node, op
   crossed.add("Conv", {"x", "w"}, "a"), crossed.add("Tanh", {"x"}, "b"), crossed.add("Add", {"a", "b"}, "c");
   crossed.add("Conv", {"c", "w"}, "d"), crossed.add("Add", {"a", "d"}, "y");
   CHECK_THAT(complaint(crossed.bytes(), onnx_fault::other_connection),
-             Catch::Contains("node 0 (Conv)") && Catch::Contains("two branches read"));
+             Catch::Contains("node 0 (Conv)") && Catch::Contains("in two branches"));
 }
 
 TEST_CASE("onnx import: damaged files are refused", "[onnx][hostile]") {
@@ -254,8 +254,8 @@ TEST_CASE("onnx import: damaged files are refused", "[onnx][hostile]") {
   refused([](model& m) { m.add("Relu", {"x"}, "w"), m.add("Relu", {"x"}, "y"); },
           "a value with a new name; found \"w\"");
   refused([](model& m) { m.add("Relu", {"x"}, "z"); }, "computed by a node");
-  refused([](model& m) { m.tensor("w", {1}, {1}), m.add("Relu", {"x"}, "y"); }, "each tensor once");
-  refused([](model& m) { model::set(m.add("Conv", {"x", "w"}, "y"), "group", 0); }, "groups that divide");
+  refused([](model& m) { m.tensor("w", {1}, {1}), m.add("Relu", {"x"}, "y"); }, "each tensor only once");
+  refused([](model& m) { model::set(m.add("Conv", {"x", "w"}, "y"), "group", 0); }, "a number of groups that divides");
   refused([](model& m) { model::set(m.add("Conv", {"x", "w"}, "y"), "strides", {0, 0}); }, "a stride");
   refused([](model& m) { model::set(m.add("Conv", {"x", "w"}, "y"), "pads", {-1, 0, 0, 0}); }, "of at least 0");
   refused([](model& m) { model::set(m.add("Conv", {"x", "w"}, "y"), "pads", std::vector<std::int64_t>{1}); },
@@ -280,7 +280,7 @@ TEST_CASE("onnx import: damaged files are refused", "[onnx][hostile]") {
           if (n.op_type() == "Cast") model::set(n, "to", pb::TensorProto::FLOAT);
         },
         "must have");
-  refused([](model& m) { m.add("Identity", {"", "x"}, "y"); }, "at least 1 operands");
+  refused([](model& m) { m.add("Identity", {"", "x"}, "y"); }, "at least 1 operand;");
   refused([](model& m) { m.add("LeakyRelu", {"w", "x"}, "a"), m.add("Add", {"x", "a"}, "y"); }, "one operand; found 2");
   refused([](model& m) { m.add("Swish", {"x", "x"}, "y"); }, "one operand; found 2");
   refused([](model& m) { m.add("Add", {"x"}, "y"); }, "two operands; found 1");
@@ -299,8 +299,8 @@ TEST_CASE("onnx import: damaged files are refused", "[onnx][hostile]") {
           if (n.op_type() == "Add") n.add_input("n");
         },
         "an operand 0 that depends on the input; found a constant");
-  unsupported([](model& m) { m.add("Dropout", {"x", "none"}, "y"); }, "a number as ratio; found 0 numbers");
-  unsupported([](model& m) { m.add("Dropout", {"x", "three"}, "y"); }, "a number as ratio; found 3 numbers");
+  unsupported([](model& m) { m.add("Dropout", {"x", "none"}, "y"); }, "one number as its ratio; found 0 numbers");
+  unsupported([](model& m) { m.add("Dropout", {"x", "three"}, "y"); }, "one number as its ratio; found 3 numbers");
   unsupported([](model& m) { m.add("Max", {"x"}, "y"); }, "two operands; found 1");
   // A value without axes.
   auto const single = [](model& m) { m.add("MatMul", {"x", "w"}, "a"), m.add("Squeeze", {"a"}, "b"); };
@@ -479,10 +479,10 @@ TEST_CASE("onnx import: operators on constants are computed as ONNX defines them
   };
   for (char const* type : {"HardSigmoid", "LeakyRelu", "Gelu", "Relu", "Elu", "Swish"})
     refused([&](model& m) { m.add(type, {"w"}, "c"); },
-            (std::string(type) + ") must be an operator that typenet computes on constants").c_str());
-  refused([](model& m) { m.add("Max", {"w", "v", "n"}, "c"); }, "must have two constants; found 3");
-  refused([](model& m) { m.add("Min", {"w"}, "c"); }, "must have two constants; found 1");
-  refused([](model& m) { m.add("Neg", {"w", "v"}, "c"); }, "must have one constant; found 2");
+            (std::string(type) + ") must be an operator that typenet can compute for constants").c_str());
+  refused([](model& m) { m.add("Max", {"w", "v", "n"}, "c"); }, "must have two operands; found 3");
+  refused([](model& m) { m.add("Min", {"w"}, "c"); }, "must have two operands; found 1");
+  refused([](model& m) { m.add("Neg", {"w", "v"}, "c"); }, "must have one operand; found 2");
   // One number keeps its axes in front of those that it is spread over.
   for (char const* type : {"Expand", "Mul"}) {
     model m({1, 5});
@@ -560,11 +560,11 @@ TEST_CASE("onnx import: weights in other files must be in the file's folder", "[
   }
   CHECK_THAT(complaint(with("weights", "4", ""), onnx_fault::outside, ""), Catch::Contains("there is no folder"));
   CHECK_THAT(complaint(with("weights", "8", ""), onnx_fault::damaged, folder),
-             Catch::Contains("must be within \"weights\" of 20 bytes; found 16 bytes at 8"));
+             Catch::Contains("must lie within \"weights\" of 20 bytes; found 16 bytes at 8"));
   CHECK_THAT(complaint(with("weights", "999999999999999999", ""), onnx_fault::damaged, folder),
-             Catch::Contains("must be within"));
+             Catch::Contains("must lie within"));
   for (char const* number : {"-4", "99999999999999999999", "4x", "0x4"})
-    CHECK_THAT(complaint(with("weights", number, ""), onnx_fault::damaged, folder), Catch::Contains("of digits"));
+    CHECK_THAT(complaint(with("weights", number, ""), onnx_fault::damaged, folder), Catch::Contains("whole numbers"));
   CHECK_THAT(complaint(with("weights", "", "12"), onnx_fault::damaged, folder), Catch::Contains("a length of 12"));
   CHECK_THROWS_AS(dsl::imported_network(with("parts", "", ""), "x.onnx", folder), dsl::data_error);
   fs::remove_all(home);

@@ -54,9 +54,9 @@ namespace dsl::detail::TYPENET_MODE {
 
 TYPENET_INLINE bool onnx_reader::fold_arithmetic(std::string const& type) {
   int const operands = onnx_folded_operands(type);
-  need(operands > 0, "must be an operator that typenet computes on constants", shown(node_->op_type()));
+  need(operands > 0, "must be an operator that typenet can compute for constants", shown(node_->op_type()));
   need(node_->input_size() == operands && has(operands - 1),
-       operands == 2 ? "must have two constants" : "must have one constant", std::to_string(node_->input_size()));
+       operands == 2 ? "must have two operands" : "must have one operand", std::to_string(node_->input_size()));
   onnx_constant const& a = *number(0);
   onnx_constant const& b = *number(operands - 1);
   std::vector<std::int64_t> const dims = common_dims(a.dims, b.dims);
@@ -82,11 +82,12 @@ TYPENET_INLINE std::vector<std::int64_t> onnx_reader::common_dims(std::vector<st
   std::vector<std::int64_t> dims = onnx_widened(a, b.size()), others = onnx_widened(b, a.size());
   for (std::size_t d = 0; d < dims.size(); ++d) {
     need(dims[d] == others[d] || dims[d] == 1 || others[d] == 1,
-         "must have constants of the same shape, or with axes of size 1", "other shapes");
+         "must have constants whose axes are equal or of size 1", "other shapes");
     if (dims[d] == 1) dims[d] = others[d];
   }
   std::int64_t const count = onnx_count(dims);
-  if (count < 0 || count > budget_) refuse("must not compute more constants than fit in memory", "more");
+  if (count < 0 || count > budget_)
+    refuse("must not compute more constants than fit in memory", "more than " + std::to_string(budget_) + " numbers");
   return dims;
 }
 
@@ -94,8 +95,8 @@ TYPENET_INLINE bool onnx_reader::fold_mask(std::string const& type) {
   if (type == "Trilu") {
     onnx_constant c = *number(0);
     std::size_t const rank = c.dims.size();
-    need(rank >= 2, "must have a matrix", std::to_string(rank) + " axes");
-    need(!has(1) || number(1)->count() == 1, "must have one diagonal", "several");
+    need(rank >= 2, "must have an operand of at least two axes", std::to_string(rank));
+    need(!has(1) || number(1)->count() == 1, "must have one number as its diagonal", "another tensor");
     double const from = has(1) ? number(1)->at(0) : 0;
     bool const upper = whole("upper", 1) != 0;
     auto const columns = static_cast<std::size_t>(c.dims[rank - 1]), rows = static_cast<std::size_t>(c.dims[rank - 2]);
@@ -111,7 +112,7 @@ TYPENET_INLINE bool onnx_reader::fold_mask(std::string const& type) {
     give(std::move(c));
     return true;
   }
-  need(node_->input_size() == 3 && has(0) && has(1) && has(2), "must have three constants",
+  need(node_->input_size() == 3 && has(0) && has(1) && has(2), "must have three operands",
        std::to_string(node_->input_size()));
   onnx_constant const &first = *number(0), &a = *number(1), &b = *number(2);
   if (type == "Where") {
@@ -128,10 +129,11 @@ TYPENET_INLINE bool onnx_reader::fold_mask(std::string const& type) {
     give(std::move(c));
     return true;
   }
-  need(first.count() == 1 && a.count() == 1 && b.count() == 1 && b.at(0) != 0, "must have a start, an end and a step",
-       "other constants");
+  need(first.count() == 1 && a.count() == 1 && b.count() == 1 && b.at(0) != 0,
+       "must have a start, an end and a step other than 0, each a single number", "other constants");
   double const steps = std::ceil((a.at(0) - first.at(0)) / b.at(0));
-  if (!(steps < static_cast<double>(budget_))) refuse("must not compute more constants than fit in memory", "more");
+  if (!(steps < static_cast<double>(budget_)))
+    refuse("must not compute more constants than fit in memory", "more than " + std::to_string(budget_) + " numbers");
   onnx_constant c = onnx_empty({steps > 0 ? static_cast<std::int64_t>(steps) : 0}, first.is_whole && b.is_whole);
   for (std::size_t i = 0; i < c.count(); ++i) {
     double const n = first.at(0) + static_cast<double>(i) * b.at(0);

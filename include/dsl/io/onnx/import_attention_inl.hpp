@@ -24,7 +24,7 @@ struct onnx_products {
   std::string axes{};            // each axis: the tokens of the first factor (f) or of the second one (s), heads (h), 1
   int heads = 1;
   double scale = 1;
-  char hidden = 0;  // causal: which axis of tokens is hidden behind the other one, that of the keys
+  char hidden = 0;  // causal: the axis whose later tokens are hidden, that of the keys
   char keys = 0;    // the axis over which the weights add up to 1
 };
 
@@ -65,8 +65,7 @@ TYPENET_INLINE void onnx_reader::multiply_queries() {
   auto const p = std::make_shared<onnx_products>();
   p->first = unscaled(0, p->scale), p->second = unscaled(1, p->scale);
   std::size_t const rank = std::max(p->first->axes.size(), p->second->axes.size());
-  char const* const must =
-      "must multiply by a matrix of weights, or be the product of queries and keys of an attention";
+  char const* const must = "must multiply by a matrix of weights, or be the product of an attention's queries and keys";
   need(rank >= 2, must, std::to_string(rank) + " axes");
   for (onnx_value* v : {&p->first, &p->second}) {
     onnx_axes wider((*v)->axes);
@@ -95,21 +94,23 @@ TYPENET_INLINE void onnx_reader::mask_products(onnx_products& p, std::vector<dou
   if (nothing) return;
   std::int64_t const tokens = shape_of(p.first).area();
   std::size_t const rank = p.axes.size();
-  need(dims.size() <= rank, "must have a mask of no more axes than the products", std::to_string(dims.size()));
+  need(dims.size() <= rank, "must have a mask with no more axes than the products of queries and keys",
+       std::to_string(dims.size()));
   dims.insert(dims.begin(), rank - dims.size(), 1);
   bool fits = !mask.empty() && static_cast<std::int64_t>(mask.size()) == tokens * tokens;
   for (std::size_t i = 0; i < rank; ++i) fits = fits && dims[i] == (p.axes[i] == 'f' || p.axes[i] == 's' ? tokens : 1);
-  need(fits && p.keys == 0, "must have a mask with a number for each pair of tokens", "another tensor");
+  need(fits && p.keys == 0, "must have a mask with one number for each pair of tokens", "a mask of another shape");
   bool above = true, below = true;  // whether what is above the diagonal is hidden, and nothing else
   for (std::int64_t i = 0; i < tokens; ++i)
     for (std::int64_t k = 0; k < tokens; ++k) {
       double const m = mask[static_cast<std::size_t>(i * tokens + k)];
-      need(m == 0 || m <= -1e4, "must have a mask that hides tokens or leaves them as they are", std::to_string(m));
+      need(m == 0 || m <= -1e4, "must have a mask of zeros and of numbers of at most -10,000, which hide tokens",
+           std::to_string(m));
       above = above && (m != 0) == (k > i);
       below = below && (m != 0) == (k < i);
     }
   bool const first_is_before = p.axes.find('f') < p.axes.find('s');
-  need(above != below && p.hidden == 0, "must hide the tokens behind each token, as causal_attention does",
+  need(above != below && p.hidden == 0, "must hide the tokens after each token, as causal_attention does",
        "another mask");
   p.hidden = above == first_is_before ? 's' : 'f';
 }
@@ -122,13 +123,15 @@ TYPENET_INLINE bool onnx_reader::read_attention() {
     if (is_product(i)) at = i;
   if (type == "MatMul" && node_->input_size() == 2 && has(0) && has(1) && !is_constant(0) && !is_constant(1)) {
     if (at < 0) return multiply_queries(), true;
-    need(is_product(0) != is_product(1), "must multiply the weights of an attention by values", "by other weights");
+    need(is_product(0) != is_product(1), "must multiply the weights of an attention by its values",
+         "the weights of two attentions");
     return attend(at == 0), true;
   }
   if (at < 0) return false;
   auto const p = std::make_shared<onnx_products>(*operand(at).value->products);
   std::size_t const rank = p->axes.size();
-  char const* const must = "must be part of an attention: scale products, mask them, or make a softmax of them";
+  char const* const must =
+      "must be part of an attention: scale the products of queries and keys, mask them, or take their softmax";
   std::int64_t const tokens = shape_of(p->first).area();
   auto const other = [&](int i) {
     need(has(i) && is_constant(i), must, "an operand that depends on the input");
@@ -143,7 +146,7 @@ TYPENET_INLINE bool onnx_reader::read_attention() {
       if (whole_mask) mask[i] = m;
       all = all && m == 0;
     }
-    need(whole_mask || all, "must have a mask with a number for each pair of tokens", "another tensor");
+    need(whole_mask || all, "must have a mask with one number for each pair of tokens", "a mask of another shape");
     spend(c->count());
     return mask;
   };
@@ -156,13 +159,13 @@ TYPENET_INLINE bool onnx_reader::read_attention() {
     std::vector<double> const mask = values_of(c, 0, false);
     mask_products(*p, mask, c->dims);
   } else if (type == "Where" && node_->input_size() == 3) {
-    if (at == 0) {  // what is no number becomes 0: the weights of a token that sees none
+    if (at == 0) {  // NaN becomes 0: the weights of a token that sees none
       need(is_product(2) && p->keys != 0 && other(1)->count() == 1, must, "another condition");
     } else {
       need(is_constant(0), must, "another condition");
       constant const shows = number(0), fill = other(3 - at);
-      need(fill->count() == 1 && fill->at(0) <= -1e4, "must fill hidden places with a large negative number",
-           std::to_string(fill->count()) + " numbers");
+      need(fill->count() == 1 && fill->at(0) <= -1e4, "must fill hidden places with one number of at most -10,000",
+           fill->count() == 1 ? std::to_string(fill->at(0)) : std::to_string(fill->count()) + " numbers");
       onnx_constant turned = *shows;
       turned.wholes.resize(turned.count()), turned.is_whole = true;
       for (std::size_t i = 0; i < shows->count(); ++i) turned.wholes[i] = (shows->at(i) != 0) == (at == 1) ? 1 : 0;
@@ -172,12 +175,12 @@ TYPENET_INLINE bool onnx_reader::read_attention() {
   } else if (type == "Softmax") {
     bool flattens = false;
     std::size_t const axis = softmax_axis(rank, flattens);
-    need(!flattens || axis + 1 == rank, "must be over one axis", "several, as before opset 13");
+    need(!flattens || axis + 1 == rank, "must be a softmax over one axis", "several, as before opset 13");
     need((p->axes[axis] == 'f' || p->axes[axis] == 's') && p->keys == 0, "must be a softmax over the keys",
          "another axis");
     p->keys = p->axes[axis];
-    need(p->hidden == 0 || p->hidden == p->keys, "must hide the tokens behind each token, as causal_attention does",
-         "those before it");
+    need(p->hidden == 0 || p->hidden == p->keys, "must hide the tokens after each token, as causal_attention does",
+         "that it hides those before it");
   } else if (type == "Transpose") {
     std::vector<std::int64_t> const order = list("perm", {});
     if (order.size() != rank) damaged("must have as many axes in perm as its operand");
@@ -260,7 +263,8 @@ TYPENET_INLINE void onnx_reader::attend(bool weights_first) {
   onnx_value q = p.keys == 's' ? p.first : p.second, k = p.keys == 's' ? p.second : p.first;
   int const each = s.channels / heads;
   double const rest = p.scale * std::sqrt(static_cast<double>(each));
-  need(std::fabs(rest) > 1e-30 && std::fabs(rest) < 1e30, "must scale its products", std::to_string(p.scale));
+  need(std::fabs(rest) > 1e-30 && std::fabs(rest) < 1e30,
+       "must scale the products of queries and keys by a factor from 1e-30 to 1e30", std::to_string(p.scale));
   if (std::fabs(rest - 1) > 1e-4) {
     spend(static_cast<std::size_t>(s.channels));
     q = scaled(q, std::vector<float>(static_cast<std::size_t>(s.channels), static_cast<float>(rest)), 0);

@@ -141,7 +141,9 @@ TYPENET_INLINE std::string onnx_file::read_outside(onnx_messages::TensorProto co
       good = good && c >= '0' && c <= '9';
       n = n * 10 + static_cast<std::uint64_t>(c - '0');
     }
-    if (!good) fail(onnx_fault::damaged, which + " must have an offset and a length of digits; found " + shown(text));
+    if (!good)
+      fail(onnx_fault::damaged,
+           which + " must have an offset and a length that are whole numbers; found " + shown(text));
     return n;
   };
   for (auto const& entry : t.external_data()) {
@@ -173,13 +175,13 @@ TYPENET_INLINE std::string onnx_file::read_outside(onnx_messages::TensorProto co
                                   ", which is outside; give another file");
   input_file file(there.string(), "onnx", "give the file of weights that belongs to it");
   if (offset > file.size() || bytes > file.size() - offset)
-    fail(onnx_fault::damaged, which + " must be within " + shown(location) + " of " + std::to_string(file.size()) +
+    fail(onnx_fault::damaged, which + " must lie within " + shown(location) + " of " + std::to_string(file.size()) +
                                   " bytes; found " + std::to_string(bytes) + " bytes at " + std::to_string(offset));
   std::uint64_t& read = read_[there.string()];
   read += bytes;
   if (read > 2 * file.size())
-    fail(onnx_fault::damaged, which + " must have bytes of its own in " + shown(location) +
-                                  "; found bytes that more than two tensors share");
+    fail(onnx_fault::damaged, which + " must not share its bytes in " + shown(location) +
+                                  " with more than one other tensor; found that it does");
   if (::lseek(file.descriptor(), static_cast<off_t>(offset), SEEK_SET) < 0) file.fail("it cannot be read from there");
   std::string all;
   file.append(all, static_cast<std::size_t>(bytes));

@@ -178,7 +178,7 @@ TYPENET_INLINE bool onnx_reader::fold() {
   if (type == "Gather") {
     onnx_constant const& which = *number(1);
     std::size_t const axis = axis_of(whole("axis", 0), rank);
-    if (!which.is_whole || which.dims.size() + rank > 9) refuse("must have indices", "another tensor");
+    if (!which.is_whole || which.dims.size() + rank > 9) refuse("must have whole numbers as indices", "another tensor");
     std::vector<std::int64_t> all = which.wholes;
     for (std::int64_t& i : all) {
       if (i < -a.dims[axis] || i >= a.dims[axis]) damaged("must have indices within the axis");
@@ -255,7 +255,7 @@ TYPENET_INLINE bool onnx_reader::fold() {
     auto const* const a_value = attribute("value");
     onnx_constant fill = onnx_empty({1}, false);
     if (a_value) fill = file_.read(a_value->t());
-    if (fill.count() != 1) damaged("must have one number as value");
+    if (fill.count() != 1) damaged("must have one number as its value");
     onnx_constant c = onnx_empty(dims, fill.is_whole);
     for (std::size_t i = 0; i < c.count(); ++i) onnx_copy(fill, 0, c, i);
     give(std::move(c));
@@ -264,7 +264,8 @@ TYPENET_INLINE bool onnx_reader::fold() {
   if (type == "Clip") {
     auto const bound = [&](int i, char const* name, double otherwise) {
       if (!has(i)) return real(name, otherwise);
-      need(number(i)->count() == 1, "must have a number as bound", std::to_string(number(i)->count()) + " numbers");
+      need(number(i)->count() == 1, "must have one number as each bound",
+           std::to_string(number(i)->count()) + " numbers");
       return number(i)->at(0);
     };
     double const least = bound(1, "min", -1e300), most = bound(2, "max", 1e300);

@@ -20,7 +20,7 @@ using onnx_value = std::shared_ptr<onnx_function>;
 /// several (gelu: Div, Erf, Add, Mul, Mul). Such operators are therefore collected until another kind of operator reads
 /// the result; then the activation is recognised by the numbers that it computes. `what` is "" for a value that a layer
 /// makes, "number" for a constant, "mean" for the mean over the channels, or otherwise the operator's type. Two results
-/// are no functions of numbers: a Pad, and the products of queries and keys, which become part of the next layer.
+/// are not functions of numbers: a Pad, and the products of queries and keys, which become part of the next layer.
 struct onnx_function {
   std::string what{};
   double number = 0;                 // of a "number"; otherwise an attribute

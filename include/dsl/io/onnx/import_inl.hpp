@@ -115,8 +115,8 @@ TYPENET_INLINE std::string imported_network::header(std::string const& namespace
   for (detail::onnx_layer const& l : net_.layers)
     if (l.is_reordered)
       text += "// The input channels of " + detail::onnx_comment(l.place) +
-              " have another order than in the file:\n// take its weights from the file that onnx_to_typenet has "
-              "written, not from the original ones.\n";
+              " are in a different order than in the file:\n// take its weights from the file that onnx_to_typenet has "
+              "written, not from the original file.\n";
   text += "#pragma once\n\n#include <dsl/language.hpp>\n\nnamespace " + own + " {\n\nusing namespace dsl;\n\n";
   text += detail::onnx_printer(net_).print(tree_, graph_.is_intended ? "intended<" + input + ">" : input);
   text += "\nstatic_assert(model::gives<" + shape +

@@ -58,7 +58,7 @@ TYPENET_INLINE void onnx_reader::read_window(onnx_layer& l, shape const& in) {
   w.stride = row_stride, w.column_stride = column_stride == row_stride ? 0 : column_stride;
   std::string const automatic = text("auto_pad", "NOTSET");
   if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER") {
-    need(l.what.kind != op::conv2d_transpose, "must state its padding", automatic);
+    need(l.what.kind != op::conv2d_transpose, "must state its padding in numbers", "auto_pad " + automatic);
     for (int axis : {0, 1}) {
       window_side const side = axis == 0 ? w.rows() : w.columns();
       std::int64_t const size = axis == 0 ? in.height : in.width;
@@ -73,7 +73,7 @@ TYPENET_INLINE void onnx_reader::read_window(onnx_layer& l, shape const& in) {
              l.zeros.bottom + whole_of(pads[2], "padding"), l.zeros.right + whole_of(pads[3], "padding")};
   int const high = w.rows().span(), wide = w.columns().span();
   need(l.zeros.top < high && l.zeros.bottom < high && l.zeros.left < wide && l.zeros.right < wide,
-       "must have less padding than its kernel",
+       "must have less padding than the size of its kernel",
        std::to_string(pads[0]) + ", " + std::to_string(pads[1]) + ", " + std::to_string(pads[2]) + ", " +
            std::to_string(pads[3]));
   w.pad_top = l.zeros.top, w.pad_left = l.zeros.left;
@@ -84,7 +84,7 @@ TYPENET_INLINE void onnx_reader::read_window(onnx_layer& l, shape const& in) {
 }
 
 TYPENET_INLINE onnx_value onnx_reader::before_padding(option::pad& zeros, bool is_max) {
-  if (!has(0)) damaged("must have at least 1 operands");
+  if (!has(0)) damaged("must have at least 1 operand");
   onnx_value const v = operand(0).value;
   std::string const automatic = text("auto_pad", "NOTSET");
   bool const fits =
@@ -131,7 +131,7 @@ TYPENET_INLINE void onnx_reader::read_convolution() {
       kernels->dims[2] > 0xffff || kernels->dims[3] > 0xffff || kernels->dims[0] > 0x7fffffff)
     damaged("must have kernels of four axes");
   if (groups < 1 || in.channels % groups != 0 || kernels->dims[0] % groups != 0)
-    damaged("must have groups that divide its channels; found " + std::to_string(groups));
+    damaged("must have a number of groups that divides its channels; found " + std::to_string(groups));
   l.what.groups = static_cast<int>(groups);
   l.what.window.height = static_cast<int>(kernels->dims[2]), l.what.window.width = static_cast<int>(kernels->dims[3]);
   read_window(l, in);
@@ -161,8 +161,8 @@ TYPENET_INLINE void onnx_reader::read_transposed() {
       kernels->dims[2] > 0xffff || kernels->dims[3] > 0xffff || kernels->dims[1] > 0xffffff)
     damaged("must have kernels of four axes");
   if (groups < 1 || groups > in.channels || in.channels % groups != 0 || groups > 0xffff)
-    damaged("must have groups that divide its channels; found " + std::to_string(groups));
-  need(attribute("output_shape") == nullptr, "must state its padding", "an output_shape");
+    damaged("must have a number of groups that divides its channels; found " + std::to_string(groups));
+  need(attribute("output_shape") == nullptr, "must state its padding in numbers", "an output_shape");
   l.what.groups = static_cast<int>(groups);
   l.what.window.height = static_cast<int>(kernels->dims[2]), l.what.window.width = static_cast<int>(kernels->dims[3]);
   read_window(l, in);
@@ -172,7 +172,8 @@ TYPENET_INLINE void onnx_reader::read_transposed() {
     damaged("must have an output_padding below its stride");
   // Each row that output_padding adds at the end is one row less of padding to remove.
   l.zeros.bottom -= static_cast<int>(more[0]), l.zeros.right -= static_cast<int>(more[1]);
-  need(l.zeros.bottom >= 0 && l.zeros.right >= 0, "must have no more output_padding than padding at the end", "more");
+  need(l.zeros.bottom >= 0 && l.zeros.right >= 0,
+       "must have an output_padding that is not larger than its padding at the end", "a larger one");
   auto const filters = static_cast<int>(kernels->dims[1] * groups);
   l.weights.push_back(parameter(1, {in.channels, filters / l.what.groups, w.height, w.width}));
   l.has_bias = has(2);
@@ -180,7 +181,8 @@ TYPENET_INLINE void onnx_reader::read_transposed() {
   l.path = path_of_weight(kernels);
   auto const stretched = [&](int size, window_side const& side, int behind) {
     std::int64_t const all = (size - 1LL) * side.stride + side.span() - side.before - behind;
-    if (all < 1 || all > 0x7fffffff) refuse("must have a result of at least one pixel", std::to_string(all));
+    if (all < 1 || all > 0x7fffffff)
+      refuse("must have a result of 1 to 2,147,483,647 rows and columns", std::to_string(all));
     return static_cast<int>(all);
   };
   shape const out{filters, stretched(in.height, w.rows(), l.zeros.bottom),
@@ -212,7 +214,8 @@ TYPENET_INLINE void onnx_reader::read_pool() {
   bool const counts = had_padding || whole("count_include_pad", 0) != 0;
   if (l.what.kind == op::avg_pool2d) {
     l.what.counts_padding = counts || (!has_zeros && !l.rounds_up);
-    need(!counts || !l.rounds_up, "must not count padding if its last window may end beyond the image", "ceil_mode");
+    need(!counts || !l.rounds_up, "must not count padding if its last window may end beyond the image",
+         "both count_include_pad and ceil_mode");
   } else {
     need(1LL * w.height * w.width <= 65'536, "must have a window of at most 65,536 pixels",
          std::to_string(w.height) + "x" + std::to_string(w.width));
@@ -223,7 +226,7 @@ TYPENET_INLINE void onnx_reader::read_pool() {
 TYPENET_INLINE void onnx_reader::read_mean() {
   std::vector<std::int64_t> which = {};
   bool keeps = true;
-  if (!has(0)) damaged("must have at least 1 operands");
+  if (!has(0)) damaged("must have at least 1 operand");
   if (node_->op_type() == "ReduceMean") {
     which = list_or_operand("axes", 1);
     keeps = whole("keepdims", 1) != 0;
@@ -263,7 +266,7 @@ TYPENET_INLINE void onnx_reader::read_mean() {
     }
     if (!gone[i] || keeps) axes.push_back(gone[i] ? onnx_axis{} : x->axes[i]);
   }
-  need(pixels == in.area(), "must be a mean over height and width", "one over one of them");
+  need(pixels == in.area(), "must be a mean over height and width", "one over only one of them");
   onnx_layer l;
   l.what.kind = op::avg_pool2d;
   l.what.window = {in.height, in.width, 1, 0, 0};
@@ -329,7 +332,7 @@ TYPENET_INLINE void onnx_reader::read_softmax() {
   bool flattens = false;
   std::size_t const axis = softmax_axis(rank, flattens);
   for (std::size_t i = axis + 1; i < rank && flattens; ++i)
-    need(v->axes[i].empty(), "must be over one axis", "several, as before opset 13");
+    need(v->axes[i].empty(), "must be a softmax over one axis", "several, as before opset 13");
   onnx_value const x = with_channels(v, axis);
   onnx_layer l;
   l.what.kind = op::softmax;
@@ -377,8 +380,10 @@ TYPENET_INLINE onnx_value onnx_reader::linear(onnx_value const& v, std::size_t a
 TYPENET_INLINE void onnx_reader::read_gemm() {
   onnx_value const x = value(0);
   constant b = number(1);
-  need(whole("transA", 0) == 0, "must not transpose its first operand", "transA");
-  need(x->axes.size() == 2, "must read (batch, features)", std::to_string(x->axes.size()) + " axes");
+  need(whole("transA", 0) == 0, "must not transpose its first operand",
+       "transA = " + std::to_string(whole("transA", 0)));
+  need(x->axes.size() == 2, "must read a tensor with the axes (batch, features)",
+       std::to_string(x->axes.size()) + " axes");
   if (b->is_whole || b->dims.size() != 2) damaged("must have a matrix of floats as operand 1");
   onnx_constant const weights = whole("transB", 0) == 0 ? onnx_transposed(*b, {1, 0}) : *b;
   std::int64_t const inputs = onnx_size(x->axes[1]);
@@ -393,7 +398,7 @@ TYPENET_INLINE void onnx_reader::read_gemm() {
   if (has(2)) {
     constant const c = number(2);
     if (c->is_whole || (c->count() != 1 && c->count() != static_cast<std::size_t>(units)) || c->dims.size() > 2)
-      damaged("must have a bias for each unit");
+      damaged("must have one bias for each unit");
     for (int i = 0; i < units; ++i) bias.push_back(beta * c->reals[c->count() == 1 ? 0 : static_cast<std::size_t>(i)]);
   }
   give(linear(x, 1, std::move(kernel), units, std::move(bias), path_of_weight(b)));
@@ -426,13 +431,13 @@ TYPENET_INLINE void onnx_reader::read_resize() {
   };
   if (!is_old && has(sizes_at)) {
     std::vector<std::int64_t> const sizes = wholes(sizes_at);
-    if (sizes.size() != 4) damaged("must have a size for each of four axes");
+    if (sizes.size() != 4) damaged("must have four sizes, one for each axis");
     need(sizes[0] == 1 && sizes[1] == in.channels, "must enlarge only height and width", "other axes");
     rows = factor(static_cast<double>(sizes[2]) / in.height);
     columns = factor(static_cast<double>(sizes[3]) / in.width);
   } else {
     constant const scales = number(scales_at);
-    if (scales->count() != 4) damaged("must have a factor for each of four axes");
+    if (scales->count() != 4) damaged("must have four factors, one for each axis");
     need(scales->at(0) == 1 && scales->at(1) == 1, "must enlarge only height and width", "other axes");
     rows = factor(scales->at(2)), columns = factor(scales->at(3));
   }
@@ -443,7 +448,8 @@ TYPENET_INLINE void onnx_reader::read_resize() {
   bool const is_half = where == "half_pixel" || where == "pytorch_half_pixel";
   bool const rounds = nearest == "round_prefer_floor" || nearest == "round_prefer_ceil";
   bool const is_nearest = mode == "nearest" && ((where == "asymmetric" && nearest == "floor") || (is_half && rounds));
-  need(is_nearest || (mode == "linear" && is_half), "must repeat pixels, or interpolate between half pixels",
+  need(is_nearest || (mode == "linear" && is_half),
+       "must repeat pixels, or interpolate linearly in half_pixel coordinates",
        "mode " + shown(mode) + " with " + shown(where) + " and " + shown(nearest));
   onnx_layer l;
   l.what.kind = is_nearest ? op::upsample_nearest : op::upsample_bilinear;

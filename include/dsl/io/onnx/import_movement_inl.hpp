@@ -17,17 +17,17 @@ TYPENET_INLINE bool onnx_reader::read_movement() {
   std::string const& type = node_->op_type();
   if (type == "Identity" || type == "Dropout" || type == "Cast" || type == "CastLike") {
     if (type == "Cast" && whole("to", 0) != onnx_messages::TensorProto::FLOAT) {
-      // The numbers of tokens are integers, also where they are stored as floats.
+      // The numbers of tokens are integers, even where they are stored as floats.
       std::int64_t const to = whole("to", 0);
       bool const is_whole = to == onnx_messages::TensorProto::INT64 || to == onnx_messages::TensorProto::INT32;
       need(is_whole && layer(value(0)).what.kind == op::input && node_->output_size() > 0 &&
                only_looks_up(node_->output(0)),
-           "must keep values as floats, or make token numbers of an input", "another type");
+           "must convert to float32, or convert an input to token numbers", "another conversion");
     }
     double rate = type == "Dropout" ? real("ratio", 0.5) : 0;
     if (type == "Dropout" && has(1)) {
       constant const c = number(1);
-      need(c->count() == 1, "must have a number as ratio", std::to_string(c->count()) + " numbers");
+      need(c->count() == 1, "must have one number as its ratio", std::to_string(c->count()) + " numbers");
       rate = c->at(0);
     }
     if (rate == 0) {  // value(0) would make a layer, but the operator may be inside an activation
@@ -49,7 +49,7 @@ TYPENET_INLINE bool onnx_reader::read_movement() {
     return false;
   if (type == "Pad") return read_pad(), true;
   onnx_value const pad = type == "Transpose" && has(0) && operand(0).value ? operand(0).value : nullptr;
-  bool const is_pad = pad && pad->what == "Pad";  // which a transpose leaves for the window behind it
+  bool const is_pad = pad && pad->what == "Pad";  // which a transpose leaves for the window after it
   onnx_value const x = is_pad ? made(pad->inputs[0]) : value(0);
   std::size_t const rank = x->axes.size();
   std::vector<std::int64_t> const before = onnx_dims(x->axes);
@@ -181,7 +181,7 @@ TYPENET_INLINE bool onnx_reader::read_movement() {
         std::int64_t const from = at < -size ? 0 : at < 0 ? at + size : at;
         return from > size ? size : from;
       };
-      need(steps[i] == 1, "must have steps of 1", "another step");
+      need(steps[i] == 1, "must have steps of 1", std::to_string(steps[i]));
       v = sliced(v, axis, clamped(begins[i]), clamped(ends[i]));
     }
     give(view(v, v->axes));
@@ -260,10 +260,11 @@ TYPENET_INLINE void onnx_reader::read_pad() {
   std::vector<std::int64_t> which = has(3) ? wholes(3) : std::vector<std::int64_t>{};
   if (!has(3))
     for (std::size_t i = 0; i < rank; ++i) which.push_back(static_cast<std::int64_t>(i));
-  if (pads.size() != 2 * which.size()) damaged("must have padding before and behind each axis");
+  if (pads.size() != 2 * which.size()) damaged("must have padding before and after each axis");
   need(text("mode", "constant") == "constant", "must pad with a constant", shown(text("mode", "constant")));
   double const fill = has(2) ? (number(2)->count() == 1 ? number(2)->at(0) : 1) : real("value", 0);
-  need(fill == 0 || fill < -1e30, "must pad with zeros, or a pool with the smallest float", std::to_string(fill));
+  need(fill == 0 || fill < -1e30, "must pad with zeros, or with the lowest float before a max_pool2d",
+       std::to_string(fill));
   option::pad zeros{};
   shape const s = shape_of(x);
   bool any = false;
@@ -272,14 +273,14 @@ TYPENET_INLINE void onnx_reader::read_pad() {
     if (before == 0 && behind == 0) continue;
     any = true;
     std::size_t const axis = axis_of(which[i], rank);
-    need(before >= 0 && behind >= 0 && before < 0x8000 && behind < 0x8000, "must pad with 0 to 32767 numbers",
-         std::to_string(before) + " and " + std::to_string(behind));
+    need(before >= 0 && behind >= 0 && before < 0x8000 && behind < 0x8000,
+         "must pad each side with 0 to 32,767 numbers", std::to_string(before) + " and " + std::to_string(behind));
     // An axis without parts has one row or one column.
     onnx_axis const& parts = x->axes[axis];
     bool const is_row = parts.empty() ? s.height == 1 && rank == 4 && axis == 2 : parts == pixels_of({1, s.height, 1});
     bool const is_column =
         parts.empty() ? s.width == 1 && rank > 2 && axis + 1 == rank : parts == pixels_of({1, 1, s.width});
-    need(is_row || is_column, "must pad rows and columns", "other axes");
+    need(is_row || is_column, "must pad only rows and columns", "another axis");
     (is_row ? zeros.top : zeros.left) = static_cast<int>(before);
     (is_row ? zeros.bottom : zeros.right) = static_cast<int>(behind);
   }
@@ -334,7 +335,7 @@ TYPENET_INLINE void onnx_reader::read_gather() {
   std::size_t const axis = axis_of(whole("axis", 0), x->axes.size());
   constant const c = number(1);
   std::int64_t const size = onnx_size(x->axes[axis]);
-  need(c->is_whole && c->count() > 0, "must have a list of channels", "another tensor");
+  need(c->is_whole && c->count() > 0, "must select elements by a list of whole numbers", "another tensor");
   std::vector<std::int64_t> all = c->wholes;
   bool is_all = static_cast<std::int64_t>(c->count()) == size;
   for (std::size_t i = 0; is_all && i < all.size(); ++i) is_all = all[i] == static_cast<std::int64_t>(i);
@@ -346,7 +347,8 @@ TYPENET_INLINE void onnx_reader::read_gather() {
     need(onnx_reshape(axes, dims), "must split or join whole axes", "another shape");
     return give(view(x, std::move(axes)));
   }
-  need(c->dims.size() <= 1, "must have a list of channels", "a tensor of several axes");
+  need(c->dims.size() <= 1, "must select elements by a list of whole numbers",
+       "a tensor of " + std::to_string(c->dims.size()) + " axes");
   for (std::int64_t& i : all) {
     if (i < -size || i >= size) damaged("must have indices within the axis");
     if (i < 0) i += size;

@@ -75,7 +75,7 @@ TYPENET_INLINE void onnx_reader::read_group_norm() {
   int const channels = shape_of(x).channels;
   std::int64_t const groups = whole("num_groups", 0);
   if (groups < 1 || groups > channels || channels % groups != 0)
-    damaged("must have groups that divide its channels; found " + std::to_string(groups));
+    damaged("must have a number of groups that divides its channels; found " + std::to_string(groups));
   onnx_value const v = normalised(x, op::group_norm, static_cast<int>(groups), real("epsilon", 1e-5));
   onnx_layer& l = layer(v);
   for (int k = 0; k < 2; ++k) {  // until opset 20, there is a number for each group

@@ -44,7 +44,7 @@ TYPENET_INLINE bool onnx_reader::read_function() {
   auto const bound = [&](int i, char const* name, double otherwise) {
     if (!has(i)) return checked(real(name, otherwise));
     constant const c = number(i);
-    need(c->count() == 1, "must have a number as bound", "several");
+    need(c->count() == 1, "must have one number as each bound", std::to_string(c->count()) + " numbers");
     return checked(c->at(0));
   };
   constexpr double most = std::numeric_limits<double>::infinity();
@@ -74,7 +74,7 @@ TYPENET_INLINE bool onnx_reader::read_function() {
     onnx_value x = operand(i).value;
     if (!x) {
       constant const c = number(i);
-      need(c->count() == 1, "must have a number as constant", std::to_string(c->count()) + " numbers");
+      need(c->count() == 1, "must have one number as its constant", std::to_string(c->count()) + " numbers");
       x = std::make_shared<onnx_function>();
       x->what = "number";
       x->number = is_bound ? checked(c->at(0)) : c->at(0);
@@ -111,7 +111,7 @@ TYPENET_INLINE bool onnx_reader::read_with_constant() {
   onnx_value x = value(1 - at);
   std::size_t const rank = x->axes.size();
   need(rank > 0, "must read a tensor with an axis of channels", "a single number");
-  need(c->dims.size() <= rank, "must have a constant of no more axes than the other operand",
+  need(c->dims.size() <= rank, "must have a constant with no more axes than the other operand",
        std::to_string(c->dims.size()));
   std::size_t axis = rank;
   bool has_positions = false;
@@ -134,7 +134,7 @@ TYPENET_INLINE bool onnx_reader::read_with_constant() {
   onnx_value const before = x;
   x = with_channels(x, axis);
   need(static_cast<std::size_t>(shape_of(x).channels) == c->count(),
-       "must have a constant with a number for each channel", std::to_string(c->count()) + " numbers");
+       "must have a constant with one number for each channel", std::to_string(c->count()) + " numbers");
   std::vector<float> numbers(c->count());
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     float const n = static_cast<float>(c->at(i));

@@ -100,7 +100,7 @@ TYPENET_INLINE void onnx_reader::read_initializers() {
   budget_ = std::int64_t{1} << 26;
   for (auto const& t : file_.graph().initializer()) {
     if (!unread_.emplace(t.name(), &t).second)
-      file_.fail(onnx_fault::damaged, "must have each tensor once; found two " + shown(t.name()));
+      file_.fail(onnx_fault::damaged, "must define each tensor only once; found two " + shown(t.name()));
     std::int64_t const count = onnx_count({t.dims().begin(), t.dims().end()});
     if (count > 0 && count < onnx_most_numbers) budget_ += 4 * count;
   }
@@ -117,15 +117,15 @@ TYPENET_INLINE void onnx_reader::read_inputs() {
     auto const type = in.type().tensor_type().elem_type();
     bool const is_whole = type == onnx_messages::TensorProto::INT64 || type == onnx_messages::TensorProto::INT32;
     if (!in.type().has_tensor_type() || (type != onnx_messages::TensorProto::FLOAT && !is_whole))
-      refuse("must be a tensor of floats, or of integers, which are the numbers of tokens", "another type");
+      refuse("must be a tensor of float32, or of int32 or int64 for token numbers", "another type");
     auto const& dims = in.type().tensor_type().shape().dim();
     std::string text = "a tensor of " + std::to_string(dims.size()) + " axes";
     need(dims.size() >= 2 && dims.size() <= 4,
          "must have the axes (batch, features), (batch, channels, length) or (batch, channels, height, width)", text);
     need(!is_whole || dims.size() == 2, "must have the axes (batch, tokens)", text);
     if (dims[0].has_dim_value() && dims[0].dim_value() > 1)
-      refuse("must leave its batch open, or have a batch of 1",
-             "a batch of " + std::to_string(dims[0].dim_value()) + "; export it with another example input");
+      refuse("must have a batch of 1, or of no fixed size",
+             "a batch of " + std::to_string(dims[0].dim_value()) + "; export it with a single sample as example input");
     bool const last = dims.size() == 4   ? moves_channels_to_front(in.name(), 0)
                       : dims.size() == 3 ? !reads_channels_first(in.name())
                                          : false;
@@ -135,7 +135,7 @@ TYPENET_INLINE void onnx_reader::read_inputs() {
       if (n <= 0 && (asked <= 0 || !first))
         refuse("must have a known shape",
                "axis " + std::to_string(d) + " without a size; give the shape, as in --input 3x224x224");
-      if (n > 0x7fffffff) refuse("must have axes of 1 to 2,147,483,647 numbers", std::to_string(n));
+      if (n > 0x7fffffff) refuse("must have axes of size 1 to 2,147,483,647", std::to_string(n));
       return n > 0 ? static_cast<int>(n) : asked;
     };
     onnx_layer l;
@@ -242,7 +242,7 @@ TYPENET_INLINE std::string onnx_reader::path_of_weight(constant const& c) const 
 }
 
 TYPENET_INLINE onnx_reader::known& onnx_reader::operand(int i) {
-  if (!has(i)) damaged("must have at least " + std::to_string(i + 1) + " operands");
+  if (!has(i)) damaged("must have at least " + std::to_string(i + 1) + (i == 0 ? " operand" : " operands"));
   std::string const& name = node_->input(i);
   auto const found = known_.find(name);
   if (found != known_.end()) return found->second;
@@ -253,14 +253,14 @@ TYPENET_INLINE onnx_reader::known& onnx_reader::operand(int i) {
 }
 
 TYPENET_INLINE onnx_reader::constant onnx_reader::number(int i) {
-  if (!has(i)) damaged("must have at least " + std::to_string(i + 1) + " operands");
+  if (!has(i)) damaged("must have at least " + std::to_string(i + 1) + (i == 0 ? " operand" : " operands"));
   constant const c = operand(i).number;
-  if (!c) refuse("must have a constant as operand " + std::to_string(i), "one that depends on the input");
+  if (!c) refuse("must have a constant as operand " + std::to_string(i), "an operand that depends on the input");
   return c;
 }
 
 TYPENET_INLINE onnx_value onnx_reader::value(int i) {
-  if (!has(i)) damaged("must have at least " + std::to_string(i + 1) + " operands");
+  if (!has(i)) damaged("must have at least " + std::to_string(i + 1) + (i == 0 ? " operand" : " operands"));
   onnx_value const v = operand(i).value;
   if (!v) refuse("must have an operand " + std::to_string(i) + " that depends on the input", "a constant");
   return made(v);
@@ -353,10 +353,10 @@ TYPENET_INLINE onnx_value onnx_reader::made(onnx_value const& v) {
   onnx_value result;
   if (!v->is_function()) {
     if (v->what == "Pad") {
-      need(v->number == 0, "must be followed by a max_pool2d, or pad with zeros", "another number");
+      need(v->number == 0, "must pad with zeros, or be followed by a max_pool2d", std::to_string(v->number));
       result = padded(made(v->inputs[0]), v->zeros);
     } else {
-      refuse("must be part of an attention", "that another operator reads it");
+      refuse("must be read only within an attention", "another operator that reads it");
     }
     return become(v, result, place, path);
   }

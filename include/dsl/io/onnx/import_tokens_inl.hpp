@@ -38,7 +38,7 @@ TYPENET_INLINE void onnx_reader::read_embedding() {
        "another tensor or axis");
   std::int64_t const rows = table->dims[0], features = table->dims[1];
   need(rows > 0 && rows <= largest_vocabulary && features > 0 && features <= 0x7fffffff,
-       "must have a matrix of 1 to 16777216 rows", std::to_string(rows));
+       "must have a matrix of 1 to 16,777,216 rows", std::to_string(rows));
   need(layer(x).what.kind == op::input && shape_of(x).channels == 1,
        "must read an input of the network with one channel, the numbers of the tokens", "another value");
   onnx_layer l;

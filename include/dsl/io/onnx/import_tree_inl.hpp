@@ -39,10 +39,10 @@ class onnx_tree_maker {
   [[gnu::cold]] void find_outputs();
   /// Whether operands of a join that share layers are not next to each other.
   [[gnu::cold]] bool is_tangled(int n) const;
-  /// Returns some operands of a concat in an order in which those that share layers behind layer `from` are neighbours.
+  /// Returns some operands of a concat in an order in which those that share layers after layer `from` are neighbours.
   [[gnu::cold]] std::vector<std::size_t> untangled(std::vector<int> const& in, std::vector<std::size_t> all,
                                                    int from) const;
-  /// Puts the operands of tangled concats into another order, and the weights of the convolution behind them, too.
+  /// Reorders the operands of tangled concats, and the weights of the convolution after them to match.
   /// The path of such a convolution ends with _reordered.
   [[gnu::cold]] void sort_concats();
   /// Returns the layers on the path from layer `from`, which is not included, to layer `to`.
@@ -72,7 +72,7 @@ TYPENET_INLINE int onnx_tree_maker::common(int a, int b) const {
   if (b == none) return a;
   while (a != b) {
     if (--steps_ < 0)
-      fail(a > b ? a : b, "must be a layer of a graph whose paths can be compared in 33,554,432 steps", "more");
+      fail(a > b ? a : b, "must be in a graph whose paths can be compared in 33,554,432 steps", "that more are needed");
     if (a > b)
       a = dominator_[at(a)];
     else
@@ -111,7 +111,7 @@ TYPENET_INLINE void onnx_tree_maker::find_outputs() {
     while (begin != none && !of_result[at(begin)]) begin = dominator_[at(begin)];
     if (begin == last)
       fail(last, "must compute an output that nothing else reads, since a named_output<...> has layers of its own",
-           "one that the network's result depends on");
+           "an output that the network's result depends on");
     if (begin == none)
       fail(last, "must compute an output from a value that the network's result depends on", "another value");
     outputs_[at(begin)].push_back(static_cast<int>(k));
@@ -195,10 +195,12 @@ TYPENET_INLINE onnx_tree onnx_tree_maker::make() {
   find_dominators();
   sort_concats();
   find_outputs();
-  if (!live_[0] || net_.outputs[0].second == 0) fail(0, "must lead to the output", "an input that nothing reads");
+  if (!live_[0] || net_.outputs[0].second == 0)
+    fail(0, "must be an input that the output depends on", "that it does not");
   onnx_tree all = way(0, net_.outputs[0].second, 0);
   for (int n = 1; n < static_cast<int>(live_.size()); ++n)
-    if (live_[at(n)] && !used_[at(n)]) fail(n, "must be part of a branch", "another connection");
+    if (live_[at(n)] && !used_[at(n)])
+      fail(n, "must be on a path that sequential layers and branches can describe", "other connections");
   return all;
 }
 
@@ -209,8 +211,8 @@ TYPENET_INLINE onnx_tree onnx_tree_maker::way(int from, int to, int depth) {
     std::vector<int> const inputs = layer(n).inputs;  // a copy, since layers may be added
     op const kind = layer(n).what.kind;
     if (used_[at(n)]++ && !may_be_repeated(n))
-      fail(n, "must be in one branch only, or be where several branches begin",
-           "that two branches read it which begin at an earlier node");
+      fail(n, "must be in only one branch, or be the layer at which several branches begin",
+           "it in two branches that begin at an earlier layer");
     onnx_tree here;
     here.layer = n;
     int next = none;
