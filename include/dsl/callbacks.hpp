@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-// Callbacks that act around the steps of a training. None of them needs a library; those that print tables and write
-// files are in <dsl/text.hpp>.
+// Callbacks that act around the steps of a training run. None of them needs a library; those that print tables and
+// write files are in <dsl/text.hpp>.
 #include <dsl/training/callback_state.hpp>
 #include <dsl/training/metrics.hpp>
 #include <dsl/training/score_metrics.hpp>

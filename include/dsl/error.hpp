@@ -58,7 +58,7 @@ struct TYPENET_EXPORT interrupted : error {
 
 namespace detail {
 
-// weak, not inline: every file emits it, also one that does not call it.
+// weak, not inline: every file emits it, even one that does not call it.
 [[gnu::weak, noreturn, gnu::cold]] void refuse_batch(int found) {  // NOLINT(misc-definitions-in-headers)
   throw_error<option_error>({"bytes: a batch must have at least one sample; found ", found});
 }

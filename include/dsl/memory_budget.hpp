@@ -37,7 +37,7 @@ struct checked_budget {
 /// If the plan of the whole network needs more, some of the values that the backward pass needs are not kept but
 /// computed again, beginning with those that cost the least time per byte. Every result has the same bits as without a
 /// budget. Bytes are those of the plan: parameters, gradients, the optimizer's slots, and activations. If no plan fits,
-/// the error names the fewest bytes found. A larger batch throws option_error, also in evaluation and prediction; a
+/// the error names the fewest bytes found. A larger batch throws option_error, even in evaluation and prediction; a
 /// smaller one computes the same values again. With several towers, bytes and batch are those of each.
 template <int Batch, long long Bytes, class Network>
 struct memory_budget : Network {

@@ -5,7 +5,7 @@
 #error "text: <dsl/text.hpp> needs typenet::text or typenet::compiled_text; link it"
 #endif
 
-// Tables, logs and files of a training. Needs fmt 9 or later: link typenet::text.
+// Tables, logs and files of a training run. Needs fmt 9 or later: link typenet::text.
 #include <dsl/text/summary.hpp>
 #include <dsl/text/epoch_log.hpp>
 #include <dsl/text/progress_bar.hpp>

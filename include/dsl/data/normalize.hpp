@@ -10,8 +10,8 @@ namespace dsl::detail::TYPENET_MODE {
 /// are computed for each channel and repeated for all pixels of the channel. A number that is the same in all samples
 /// gets the deviation 1. Sums are computed in double, in the order of the samples.
 void find_moments(dataset& data, bool by_channel);
-/// Gives a data set the mean and the deviation of another data set, also for each further input that both have. Throws
-/// data_error if the shape of an input differs.
+/// Gives a data set the mean and the deviation of another data set, including for each further input that both have.
+/// Throws data_error if the shape of an input differs.
 void take_moments(dataset& data, dataset const& from);
 
 }  // namespace dsl::detail::TYPENET_MODE

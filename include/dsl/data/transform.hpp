@@ -110,8 +110,8 @@ namespace dsl::TYPENET_MODE {
 /// {.dx = 1} on one row 1 2 3 -> 2 3 3; with flip -> 3 3 2; with outside::zero -> 2 3 0, outside::mirror -> 2 3 2.
 void apply(transform const& t, std::uint8_t const* in, float const* mean, float* out, dsl::shape const& picture);
 
-/// Does the same for an image from which the mean has already been subtracted (in the pipeline's cache), with the same
-/// bits.
+/// Writes the transformed image, for an image from which the mean has already been subtracted (in the pipeline's
+/// cache). The bits are those of the other apply().
 void apply(transform const& t, float const* in, float* out, dsl::shape const& picture);
 
 }  // namespace dsl::TYPENET_MODE

@@ -17,7 +17,7 @@ namespace dsl::TYPENET_MODE {
 /// infinity or NaN, and a name that is empty or already used.
 dataset with_input(dataset data, std::string name, dsl::shape sample, std::span<float const> numbers,
                    std::shared_ptr<void const> owner = nullptr);
-/// Does the same with numbers that the data set owns: the vector is moved or copied into the data set.
+/// Returns the data set with one more input whose numbers it owns: the vector is moved or copied into the data set.
 ///   with_input(images, "weather", {2}, {0.5, 3, 0.1, 7})
 dataset with_input(dataset data, std::string name, dsl::shape sample, std::vector<float> numbers);
 

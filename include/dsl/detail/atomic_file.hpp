@@ -39,7 +39,7 @@ class atomic_file {
     if (replaces) {
       if (!S_ISREG(status.st_mode))
         fail(S_ISDIR(status.st_mode) ? "it is a directory" : "it is not a regular file", "give a file name");
-      // A rename needs permission on the folder only, but a file made read-only should stay as it is, also when root
+      // A rename needs permission on the folder only, but a file made read-only should stay as it is, even when root
       // writes.
       bool const denied = ::faccessat(AT_FDCWD, path_.c_str(), W_OK, AT_EACCESS) != 0 && errno == EACCES;
       if ((status.st_mode & 0222) == 0 || denied) fail("it is read-only", "make it writable, or give another path");

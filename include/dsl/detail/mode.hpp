@@ -19,5 +19,5 @@
 #define TYPENET_INLINE inline
 #endif
 
-// Exports one object shared by a program and its shared libraries, also if the program's own symbols are hidden.
+// Exports one object shared by a program and its shared libraries, even if the program's own symbols are hidden.
 #define TYPENET_EXPORT [[gnu::visibility("default")]]

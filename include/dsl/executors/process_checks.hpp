@@ -49,15 +49,15 @@ class process_checks {
   /// Replaces the text in every process by the text in process 0.
   virtual void broadcast(char const* what, std::string& text) = 0;
 
-  /// Sends a request to all processes; 0 is no request. The request is sent together with the metrics of the next step,
-  /// so it needs no separate exchange. After that step, asked() returns the largest request of all processes, in every
-  /// process.
+  /// Sends a request to all processes; 0 stands for no request. The request is sent together with the metrics of the
+  /// next step, so it needs no separate exchange. After that step, asked() returns the largest request of all
+  /// processes, in every process.
   virtual void ask(int what) = 0;
   virtual int asked() const = 0;
 
   /// Replaces every number by the sum over all processes.
   virtual void sum(char const* what, long long* numbers, int count) = 0;
-  /// Does the same with doubles, which are summed in the order of the processes.
+  /// Replaces every number by the sum over all processes, which is computed in the order of the processes.
   virtual void sum(char const* what, double* numbers, int count) = 0;
 
  protected:

@@ -144,8 +144,8 @@ class builder {
     return holds;
   }
 
-  /// Does the same as require(), unless the network's input is in intended<...>. It is for mistakes that are probable,
-  /// but that a user may also intend.
+  /// Requires a condition as require() does, unless the network's input is in intended<...>. It is for probable
+  /// mistakes that a user may nevertheless intend.
   constexpr bool require_unless_intended(bool holds, fault const& why) { return require(holds || is_intended_, why); }
   constexpr void set_intended() { is_intended_ = true; }
   constexpr bool is_intended() const { return is_intended_; }
@@ -172,7 +172,7 @@ class builder {
     return out;
   }
 
-  /// Replaces the name of the current layer's type, also in the names of the layer's weights.
+  /// Replaces the name of the current layer's type, including in the names of the layer's weights.
   constexpr void name_layer(detail::name own) {
     if (!scopes_) return;
     scopes_[scope_].name = own;

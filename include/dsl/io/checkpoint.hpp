@@ -27,10 +27,10 @@ struct saved_run {
   std::string callbacks{};  // for restore_callbacks()
 };
 
-/// Returns the state of a training at the end of an epoch, as bytes: parameters, running statistics, optimizer slots,
-/// counters, the metrics of every epoch, and the name of the executor's arithmetic. With an executor that computes in
-/// float, a resumed training gets the same bits, since order, augmentation and dropout depend only on seed, epoch and
-/// step. `learning_rate` is the rate of the next epoch.
+/// Returns the state of a training run at the end of an epoch, as bytes: parameters, running statistics, optimizer
+/// slots, counters, the metrics of every epoch, and the name of the executor's arithmetic. With an executor that
+/// computes in float, a resumed training gets the same bits, since order, augmentation and dropout depend only on seed,
+/// epoch and step. `learning_rate` is the rate of the next epoch.
 [[gnu::cold]] std::string checkpoint(trainer& t, history const& past, double learning_rate);
 [[gnu::cold]] std::string checkpoint(trainer& t, history const& past);
 

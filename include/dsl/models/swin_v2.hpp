@@ -19,7 +19,7 @@ struct swin_v2_attention
                                    named<"cpb_mlp", pointwise_dense<512>, relu, pointwise_dense<Heads, bias<false>>>>,
           named<"proj", pointwise_dense<Width>>> {};
 
-/// Attention in windows, then two dense layers for each pixel, both with a norm behind them and a shortcut.
+/// Attention in windows, then two dense layers for each pixel, each followed by a norm and with a shortcut.
 template <int Width, int Heads, int Shift, number Rate>
 struct swin_v2_block
     : sequential<residual<named<"attn", swin_v2_attention<Width, Heads, Shift>>, named<"norm1", layer_norm<>>,

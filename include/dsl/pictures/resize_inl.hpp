@@ -37,7 +37,7 @@ TYPENET_INLINE std::vector<resize_taps> taps_for(int from, int to) {
 }
 
 TYPENET_INLINE void add_weighted(float* to, std::uint8_t const* from, float weight, std::size_t count) {
-  // Compilers turn copies of a fixed size into vectors, also at -O2; bytes at `from` might be those of `to`.
+  // Compilers turn copies of a fixed size into vectors, even at -O2; bytes at `from` might be those of `to`.
   constexpr std::size_t together = 16;
   std::uint8_t bytes[together];
   float sums[together];

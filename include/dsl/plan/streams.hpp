@@ -56,7 +56,7 @@ class stream_finder {
   }
   /// Whether two steps use the same bytes and at least one of them writes these.
   [[gnu::cold]] constexpr bool depend(step const& a, step const& b) const {
-    if (b.what == action::measure || b.what == action::update) return true;  // use gradients that are no operands
+    if (b.what == action::measure || b.what == action::update) return true;  // use gradients that are not operands
     for (int i = a.first_operand; i < a.first_operand + a.operands; ++i)
       for (int j = b.first_operand; j < b.first_operand + b.operands; ++j) {
         operand const &m = p_.operands[i], &n = p_.operands[j];

@@ -52,8 +52,8 @@ namespace dsl::detail::TYPENET_MODE {
 template <class Network>
 concept replicated = !is_plain_network<Network> && requires { Network::replicas; };
 
-/// Returns the towers of a training, from the network's type and the argument t. Devices and processes come from t. If
-/// the type is a replicate<...>, it determines the number of towers and the policy, which t may omit. Throws
+/// Returns the towers of a training run, from the network's type and the argument t. Devices and processes come from t.
+/// If the type is a replicate<...>, it determines the number of towers and the policy, which t may omit. Throws
 /// option_error if t has another number or policy.
 template <class Network>
 [[gnu::cold]] towers towers_of(towers t) {

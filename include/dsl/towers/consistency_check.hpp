@@ -24,7 +24,7 @@ namespace dsl::detail::TYPENET_MODE {
 /// Checks that all processes train the same network in the same way.
 [[gnu::cold]] void agree_on_network(process_group& all, engine& e);
 
-/// The checks by which the processes of a training make sure that they agree. Facts that cannot change are compared
+/// The checks by which the processes of a training run make sure that they agree. Facts that cannot change are compared
 /// once. Comparing parameters requires reading all of them, so they are compared only after a process has written some.
 class consistency_check final : public process_checks {
  public:

@@ -101,8 +101,8 @@ class towers_engine final : public engine {
   [[gnu::cold]] void require_samples(batch_part const& part) const;
   [[gnu::cold]] void meet_others();
   program const& program_of(int which) const;
-  /// Warns, once and only in process 0, about towers that have a single sample. This is no error, since Keras allows
-  /// it, too.
+  /// Warns, once and only in process 0, about towers that have a single sample. This is not an error, since Keras
+  /// allows it, too.
   [[gnu::cold]] void warn_of_single_samples(program const& p);
   /// Returns the text of the exception that is being handled.
   [[gnu::cold]] static std::string cause();

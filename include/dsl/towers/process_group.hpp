@@ -48,9 +48,9 @@ class process_group {
   }
   /// Throws executor_error in all processes if the value of any process differs in any bit from the value of process 0.
   [[gnu::cold]] void agree(char const* what, double value);
-  /// Throws the same error for numbers that have been gathered: `found` in process q differs from `first` in process 0.
+  /// Throws executor_error if `found`, a number gathered from process q, differs from `first`, that of process 0.
   static void require_same(char const* what, int q, double found, double first);
-  /// Throws the same error if hashes differ. The message does not contain the hashes.
+  /// Throws executor_error in all processes if their hashes differ. The message does not contain the hashes.
   [[gnu::cold]] void agree_on_fingerprint(char const* what, std::uint64_t value);
   /// Replaces the text in every process by the text in process 0.
   [[gnu::cold]] void broadcast(char const* what, std::string& text);

@@ -14,8 +14,8 @@ namespace dsl::TYPENET_MODE {
 /// A derivative passes if it differs by at most `tolerance` times the largest of 1, the loss and the derivative. With
 /// the default tolerance, the third derivative of the loss must be below about 10^4. Leave out points where the loss is
 /// not differentiable, such as y = t of |y - t|. Throws an option_error that names the sample, the output and both
-/// numbers; also if a value or a derivative is not finite, if the loss is one of the library's, or if the counts do not
-/// fit each other.
+/// numbers; likewise if a value or a derivative is not finite, if the loss is one of the library's, or if the counts do
+/// not fit each other.
 [[gnu::cold]] void check_derivative(any_loss const& own, std::span<double const> y, std::span<double const> t,
                                     int outputs = 1, double tolerance = 1e-6);
 

@@ -47,10 +47,12 @@ struct learned_targets {
 /// If the loss is binary_crossentropy, requires target values from 0 to 1, `each` of them per sample: for other values
 /// this loss has no minimum. Throws data_error.
 [[gnu::cold]] void require_shares(loss l, float const* values, long long samples, long long each, char const* what);
-/// Requires the same for the loss of each output, if all of them learn the same values. Throws data_error.
+/// Requires such values for every output whose loss is binary_crossentropy, if all outputs learn the same values.
+/// Throws data_error.
 [[gnu::cold]] void require_shares(per_output<loss> const& l, float const* values, long long samples, long long each,
                                   char const* what);
-/// Requires the same of the target values of each output that a data set has. Throws data_error.
+/// Requires such values for every output whose loss is binary_crossentropy, if outputs have targets of their own.
+/// Throws data_error.
 [[gnu::cold]] void require_shares(per_output<loss> const& l, learned_targets const& targets, dataset const& data,
                                   char const* what);
 /// Requires that there are no weights of classes if outputs have targets of their own. Throws option_error.

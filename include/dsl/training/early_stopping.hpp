@@ -23,7 +23,7 @@ struct early_stopping_options {
   double min_delta = 0;  // the amount by which a better value must differ
   monitor_mode mode = monitor_mode::automatic;
   std::optional<double> baseline{};   // a value must also be better than this to reset the patience
-  bool restore_best_weights = false;  // however the run ends, also after a loss that is not finite
+  bool restore_best_weights = false;  // however the run ends, even after a loss that is not finite
   int start_from_epoch = 0;           // epochs before this one, from 0, are ignored
   bool verbose = false;               // prints a line to standard output
 };

@@ -104,7 +104,7 @@ namespace dsl::TYPENET_MODE {
 
 /// Returns a 64-bit hash of a data set's labels, mean and images. It reads at most 256 MiB of images, spread over the
 /// data set, but at least two images. Equal data sets have equal hashes; different data sets almost certainly have
-/// different hashes. The hash is meant for comparing runs and is no protection against forgery.
+/// different hashes. The hash is meant for comparing runs and does not protect against forgery.
 [[gnu::cold]] inline std::uint64_t fingerprint(dataset const& data) { return detail::fingerprint_of(data); }
 
 }  // namespace dsl::TYPENET_MODE

@@ -39,7 +39,7 @@ class of_output : public Observer {
   static constexpr label observed = Output;
 };
 
-/// Does the same for a metric, which also has a name.
+/// A metric of one of several outputs: the output's name stands before the metric's own name.
 template <label Output, evaluation_metric Metric>
 class of_output<Output, Metric> : public Metric {
  public:

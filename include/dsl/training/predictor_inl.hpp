@@ -73,7 +73,7 @@ TYPENET_INLINE std::span<float const> predictor::normalized(std::size_t input, d
                                       .deviation = m->deviation ? m->deviation->data() : nullptr};
     sample.copy<1>(0, static_cast<int>(each), to.data() + from);
   }
-  return to;  // of the given size: predict_on_batch refuses one that is no whole number of samples
+  return to;  // of the given size: predict_on_batch refuses one that is not a whole number of samples
 }
 
 TYPENET_INLINE long long predictor::normalized_bytes() const {

@@ -20,7 +20,7 @@ namespace dsl::detail::TYPENET_MODE {
   return input == 0 ? "the network's tokens" : "the tokens of input \"" + name_of_input(g, input) + "\"";
 }
 
-/// Throws data_error for a number that is no token.
+/// Throws data_error for a number that is not a token.
 [[noreturn, gnu::cold]] inline void refuse_token(graph_view const& g, int input, double found, long long place,
                                                  char const* what) {
   long long const each = g.output_shape(g.nodes[input]).size();

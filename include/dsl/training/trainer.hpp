@@ -107,15 +107,15 @@ class trainer {
 
   /// Returns the learning rate of the next step. During fit this is run.learning_rate, which callbacks may change.
   double learning_rate() const { return learning_rate_; }
-  /// Sets the learning rate of the next step, also during fit. Throws option_error if the rate is negative or not
+  /// Sets the learning rate of the next step, even during fit. Throws option_error if the rate is negative or not
   /// finite.
   void set_learning_rate(double rate);
   /// Returns the seed given to compile().
   std::uint64_t seed() const { return engine_->options().seed; }
   /// Returns the number of steps trained so far, over all calls.
   std::uint64_t steps() const { return step_; }
-  /// Sets the number of steps trained so far, to resume a training: dropout and Adam's bias correction depend on this
-  /// number.
+  /// Sets the number of steps trained so far, to resume a training run: dropout and Adam's bias correction depend on
+  /// this number.
   void set_steps(std::uint64_t steps) { step_ = steps; }
   /// Returns the normalisation of the data that the weights were trained on. It comes from the last fit, or from a file
   /// of weights. It is empty if the weights have not been trained, or only by train_on_batch.

@@ -168,7 +168,7 @@ struct api {
     leave(cudaStreamSynchronize), leave(cudaStreamDestroy), leave(cudaEventDestroy), leave(cudaGraphExecDestroy);
     leave(cudaLibraryUnload), leave(cudnnBackendDestroyDescriptor), leave(cudnnDestroy), leave(cublasLtDestroy);
   }
-  /// Throws the same error for the status of a call that has already been made, if that status is a failure.
+  /// Throws the error of a failed call if `status`, which a call has already returned, is a failure.
   template <class R, class... P>
   void require(entry<R(P...)> const& e, R status) const {
     if (status != R{}) fail(status, e.name);

@@ -20,7 +20,7 @@ static_assert(dsl::detail::library_bytes % tensor_alignment == 0);
 /// Records convolutions: through cuDNN if it has a plan, else through typenet's own kernels.
 class convolution_steps {
  public:
-  /// `bench` is the memory that a convolution may use as workspace, also while its plans are timed.
+  /// `bench` is the memory that a convolution may use as workspace, including while its plans are timed.
   convolution_steps(recording& r, device_memory const& bench) : r_(r), bench_(bench) {}
 
   [[gnu::cold]] void forward(step const& x) {

@@ -96,7 +96,7 @@ class pinned_memory {
 class stream {
  public:
   explicit stream(api const& a) : api_(&a) { a(a.cudaStreamCreateWithFlags, &handle_, cudaStreamNonBlocking); }
-  /// Makes a stream with a priority. Streams with lower numbers run first, also in graphs recorded here; see
+  /// Makes a stream with a priority. Streams with lower numbers run first, even in graphs recorded here; see
   /// first_in_line().
   stream(api const& a, int priority) : api_(&a) {
     a(a.cudaStreamCreateWithPriority, &handle_, cudaStreamNonBlocking, priority);

@@ -66,7 +66,8 @@ using nccl_id = handshake::note;
   return bytes;
 }
 
-/// Throws executor_error if the loaded library is older than 2.28, where non-blocking communicators had other rules.
+/// Throws executor_error if the loaded library is older than 2.28, because non-blocking communicators then had other
+/// rules.
 [[gnu::cold]] inline int require_nccl(nccl_api const& n) {
   int version = 0;
   n(n.ncclGetVersion, &version);

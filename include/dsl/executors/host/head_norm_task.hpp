@@ -17,7 +17,7 @@ class head_norm {
   head_norm(Place& at, bound_step<float> const& s)
       : at_(&at), step_(&s), lanes_(at.lanes()), heads_(s.node->groups), width_(s.x.shape.channels / 3 / heads_) {}
 
-  /// Returns the floats of the shared memory: a sum in double for each head of each sample.
+  /// Returns how many floats of shared memory it needs: a sum in double for each head of each sample.
   long long floats() const { return 2LL * step_->x.batch * heads_; }
 
   void forward() const {

@@ -32,8 +32,8 @@ template <int L>
 #endif
 }
 
-/// Does the same as host::update for every optimizer, one vector at a time. The bits do not depend on the compiler's
-/// flags.
+/// Updates parameters as host::update does, for every optimizer, one vector at a time. The bits do not depend on the
+/// compiler's flags.
 template <int L>
 struct update_rows {
   using call = update_rows_call;

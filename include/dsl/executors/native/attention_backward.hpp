@@ -201,7 +201,7 @@ class attention_backward {
     });
   }
 
-  /// Adds a block of queries to the sums for a block of keys. Queries do not see the keys behind them.
+  /// Adds a block of queries to the sums for a block of keys. Queries do not see the keys after them.
   void add_to_keys(share const& rows, int b, float* memory, float* sums) const {
     attention_heads const& h = heads_;
     int const outer = at_.kernels().outer_rows, begin = b * attention_heads::block_keys;

@@ -34,7 +34,7 @@ class attention_products {
   }
 
   int lanes() const { return kernels_.lanes; }
-  /// Returns the floats of a head's token, with zeros up to whole vectors.
+  /// Returns how many floats a head's token takes, with zeros up to whole vectors.
   int padded() const { return vectors_ * lanes(); }
   int key_blocks() const { return (tokens_ + block_keys - 1) / block_keys; }
   int keys(int block) const { return least(block_keys, tokens_ - block * block_keys); }
@@ -47,7 +47,7 @@ class attention_products {
   /// Returns the floats between rows of scores. The number is not a power of 2, because otherwise the rows of a column
   /// would compete for the same lines of the cache.
   long long score_row() const { return least(block_keys, blocks_of(tokens_, lanes()) * lanes()) + lanes(); }
-  /// Returns the floats of a head's keys or values, packed.
+  /// Returns how many floats a head's packed keys or values take.
   long long packed() const { return 1LL * blocks_of(tokens_, lanes()) * lanes() * padded(); }
   /// Returns where block b begins in the packed keys or values.
   long long packed_block(int b) const { return 1LL * b * block_keys * padded(); }
@@ -77,7 +77,7 @@ class attention_products {
     }
   }
 
-  /// Returns the floats of the biases of all scores. Those of a block of keys are in rows of score_row() floats.
+  /// Returns how many floats the biases of all scores take. Those of a block of keys are in rows of score_row() floats.
   long long biases() const { return key_blocks() * biases_of_block(); }
   long long biases_of_block() const { return tokens_ * score_row(); }
 

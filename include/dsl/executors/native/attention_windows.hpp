@@ -26,10 +26,10 @@ class attention_windows {
 
   /// Returns the number of biases of a head.
   int offsets() const { return is_divided_ ? windows_.offsets() : 0; }
-  /// Returns the floats of the biases of a head, and of those of the scores of all kinds of windows, in a thread's
-  /// memory.
+  /// Returns how many floats of a thread's memory hold the biases of a head and those of the scores of all kinds of
+  /// windows.
   long long bias_floats() const { return is_divided_ ? padded_offsets() + kinds * sizes_.biases() : 0; }
-  /// Returns the floats of the gradients of the biases of a head's scores.
+  /// Returns how many floats hold the gradients of the biases of a head's scores.
   long long gradient_floats() const { return is_divided_ ? sizes_.biases() : 0; }
 
   /// The biases of one head's scores, which are expanded for a kind of windows when the first of them is computed.

@@ -166,8 +166,8 @@ class embedded_network {
       bytes_of(region::parameters) + bytes_of(region::statistics) + bytes_of(region::frozen);
 
   /// Prepares the network with weights from save_embedded_weights, which must stay where they are, at a multiple of 64
-  /// bytes. Returns false if the address is no such multiple, or if the number of bytes is not weights_bytes. Ends the
-  /// program if Memory is too small. A second call replaces the weights.
+  /// bytes. Returns false if the address is not such a multiple, or if the number of bytes is not weights_bytes. Ends
+  /// the program if Memory is too small. A second call replaces the weights.
   [[nodiscard]] bool start(void const* weights, long long bytes) {
     if (bytes != weights_bytes || reinterpret_cast<std::uintptr_t>(weights) % 64 != 0) return false;
     detail::static_memory::use(memory_, sizeof memory_);

@@ -30,8 +30,8 @@ namespace dsl::native_cpu::TYPENET_MODE {
   return share < 1 ? 1 : share > 1e6 ? 0 : static_cast<int>(share);
 }
 
-/// Returns how many processors the control groups of this process allow, or 0 if they set no limit. All groups up to
-/// the root count, of both versions of Linux's control groups. `root` replaces "/" in tests.
+/// Returns how many processors the control groups of this process allow, or 0 if they set no limit. The limits of
+/// all groups up to the root count, in both versions of Linux's control groups. `root` replaces "/" in tests.
 [[gnu::cold]] inline int processors_of_control_groups(std::string const& root = "") {
   int least = 0;
   auto const limit = [&](int n) {

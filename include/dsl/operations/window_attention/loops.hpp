@@ -20,7 +20,7 @@ struct window_places {
     int const row = window * size + i + shift;
     return row < image ? row : row - image;
   }
-  /// Whether row i of a window is behind the end of the image.
+  /// Whether row i of a window is beyond the end of the image.
   bool wraps(int window, int i) const { return dilation == 1 && window * size + i + shift >= image; }
 };
 
