@@ -55,7 +55,7 @@ class Case(unittest.TestCase):
     def program(self, name, text):
         """Writes an executable that runs the Python text."""
         path = self.folder / name
-        path.write_text(f"#!{sys.executable} -B\nimport json, os, sys, time\n{text}\n")
+        path.write_text(f"#!{sys.executable} -BS\nimport json, os, sys, time\n{text}\n")
         path.chmod(0o755)
         return path
 
