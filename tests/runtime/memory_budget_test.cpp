@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "support/budgets.hpp"
 #include "support/catch.hpp"
+#include "support/extent.hpp"
 #include "support/random_graph.hpp"
 #include "support/sanitized.hpp"
 
@@ -162,8 +163,9 @@ TEST_CASE("a budget is kept or the least bytes are named", "[budget]") {
 }
 
 TEST_CASE("in networks of up to twelve nodes the choice is the cheapest", "[budget]") {
-  int searched = 0, most = 0, met = 0;
-  for (int index = 0; index < 120; ++index) {
+  int const networks = test::only_a_sample() ? 12 : 120;
+  int most = 0, met = 0;
+  for (int index = 0; index < networks; ++index) {
     test::dice d(1000 + static_cast<std::uint64_t>(index));
     test::graph_values g;
     int at = g.image({d.between(1, 20), d.between(6, 12), d.between(6, 12)});
@@ -207,10 +209,8 @@ TEST_CASE("in networks of up to twelve nodes the choice is the cheapest", "[budg
     else
       CHECK(found.bytes == least);
     met += cheapest >= 0;
-    ++searched;
     most = v.size.nodes > most ? v.size.nodes : most;
   }
-  CHECK(searched == 120);
   CHECK(most >= 11);
-  CHECK(met > 12);
+  CHECK(met > networks / 10);
 }
