@@ -128,6 +128,19 @@ static_assert(of_network<dsl::image<3, 8, 8>, dsl::flatten, dsl::conv2d<4, 1>>.h
 static_assert(of_network<dsl::image<3, 8, 8>, dsl::flatten, dsl::batch_norm<>, dsl::conv2d<4, 1, 3>>.broken ==
               rule::convolutions_see_images);
 static_assert(only_if_intended<dsl::features<3>, dsl::conv2d<4, 3>>(rule::convolutions_see_images));
+// In PyTorch's order, the input's channels come first. A size by name is meant, and so are lines of up to 15 rows.
+using large = dsl::image<3, 128, 128>;
+static_assert(only_if_intended<large, dsl::conv2d<3, 64, 3>>(rule::filters_come_first));
+static_assert(only_if_intended<large, dsl::conv2d<3, 6, 5, 1, dsl::padding::valid>>(rule::filters_come_first));
+static_assert(of_network<large, dsl::conv2d<8, 1>, dsl::conv2d<8, 64, 3, 2>>.second == shape{8, 64, 3});
+static_assert(of_network<large, dsl::conv2d<3, 64, 1>>.broken == rule::filters_come_first);
+static_assert(of_network<large, dsl::conv2d_transpose<3, 64, 2, 2>>.broken == rule::filters_come_first);
+static_assert(of_network<large, dsl::conv2d<4, 64, 3>, dsl::conv2d<4, dsl::kernel<64, 3>>>.holds());
+static_assert(of_network<large, dsl::conv2d<3, 3, 1>, dsl::conv2d<3, 15, 1>, dsl::conv2d<3, 3, 64>>.holds());
+static_assert(of_network<large, dsl::conv2d<32, 3>, dsl::conv2d<32, 21, 11>, dsl::conv2d<32, 9, 9>>.holds());
+static_assert(only_if_intended<dsl::sequence<3, 128>, dsl::conv1d<3, 64, 5>>(rule::filters_come_first));
+static_assert(of_network<dsl::sequence<3, 128>, dsl::conv1d<3, 64>, dsl::conv1d<3, 8, 2>>.holds());
+static_assert(of_network<dsl::sequence<3, 128>, dsl::conv1d<3, dsl::kernel<64>, dsl::stride<5>>>.holds());
 // Sequences: the numbers of an option are for rows and columns, of which there is one.
 template <class Layer>
 constexpr rule along_20() {

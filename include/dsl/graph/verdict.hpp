@@ -26,6 +26,7 @@ enum class rule : unsigned char {
   pad_is_less_than_the_window,
   options_belong_to_the_layer,
   kernel_meets_its_input,
+  filters_come_first,
   convolutions_see_images,
   pool_window_is_positive,
   pool_window_fits_input,

@@ -103,6 +103,10 @@ constexpr value lower_conv1d(builder& b, value in, int filters, conv1d_arguments
   b.require_unless_intended(
       span < 2LL * length || (is_stated && length > 1),
       {.broken = rule::kernel_meets_its_sequence, .first = in.shape, .wanted = length, .found = span});
+  // conv1d<3, 64, 5> in PyTorch's order would have 3 filters of length 64 and stride 5
+  bool const is_long = o.numbers == 2 && o.stride > 1 && o.width >= 16 && o.width > 4LL * o.stride;
+  b.require_unless_intended(filters != in.shape.channels || !is_long,
+                            {.broken = rule::filters_come_first, .first = in.shape, .second = {filters, 1, o.width}});
   conv2d_arguments all;
   all.height = 1, all.width = o.width, all.stride = all.column_stride = o.stride;
   all.zeros = o.zeros, all.has_zeros = o.has_zeros, all.pads = o.pads;

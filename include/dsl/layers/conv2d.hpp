@@ -91,6 +91,19 @@ constexpr bool meets(int height, int width, shape const& in) {
   return (height <= in.height && width <= in.width) || (usual && meets(height, in.height) && meets(width, in.width));
 }
 
+/// Whether the arguments of a convolution are not in PyTorch's order, which begins with the input's channels:
+/// conv2d<3, 64, 3> of an image with 3 channels would have 3 filters of 64x3. Such kernels, much higher than wide, are
+/// rare, and kernel<64, 3> names one without doubt.
+constexpr bool filters_lead(int filters, int channels, conv2d_arguments const& o) {
+  bool const is_high = o.height > 2LL * o.width || (channels <= 4 && o.height > o.width);
+  return o.numbers < 2 || filters != channels || o.height <= 3 || !is_high || (o.width == 1 && o.height < 16);
+}
+constexpr void require_filters_first(builder& b, value const& in, int filters, conv2d_arguments const& o) {
+  b.require_unless_intended(
+      filters_lead(filters, in.shape.channels, o),
+      {.broken = rule::filters_come_first, .first = in.shape, .second = {filters, o.height, o.width}});
+}
+
 constexpr value lower_conv2d(builder& b, value in, int filters, conv2d_arguments o) {
   b.require(o.wrong < 0, {.broken = rule::options_belong_to_the_layer, .first = in.shape, .found = o.wrong + 1});
   if ((o.given & window_arguments::stride_bit) == 0) o.stride = o.column_stride = 1;
@@ -122,6 +135,7 @@ constexpr value lower_conv2d(builder& b, value in, int filters, conv2d_arguments
   b.require_unless_intended(
       o.has_zeros || o.pads == padding::valid || meets(rows, columns, in.shape),
       {.broken = rule::kernel_meets_its_input, .first = in.shape, .second = {filters, rows, columns}});
+  require_filters_first(b, in, filters, o);
   return b.append({.kind = op::conv2d, .window = o.dilated_window_at(h.before, w.before), .groups = o.groups}, in,
                   {filters, h.size, w.size});
 }

@@ -24,6 +24,7 @@ constexpr value lower_conv2d_transpose(builder& b, value in, int filters, conv2d
             {.broken = rule::groups_divide_the_channels, .first = in.shape, .wanted = o.groups, .found = filters});
   require_strides(b, in, o.stride, o.column_stride);
   require_dilation(b, in, o.dilated);
+  require_filters_first(b, in, filters, o);
   window const w = o.dilated_window_at(o.zeros.top, o.zeros.left);
   require_pads(b, in, o.zeros, w.rows().span(), w.columns().span());
   auto const stretched = [](int size, window_side const& s, int behind) {

@@ -37,8 +37,8 @@ struct image {
 // image<3, 32, 32> -> 3x32x32
 
 /// Marks the input of a network that looks like a mistake but is intended: network<intended<image<28, 28, 1>>, ...>. It
-/// turns off the rules channels_come_first, kernel_meets_its_input, kernel_meets_its_sequence, convolutions_see_images,
-/// epsilon_is_small, softmax_has_classes and softmax_takes_logits.
+/// turns off the rules channels_come_first, filters_come_first, kernel_meets_its_input, kernel_meets_its_sequence,
+/// convolutions_see_images, epsilon_is_small, softmax_has_classes and softmax_takes_logits.
 template <class Input>
 struct intended : Input {
   static constexpr value lower(builder& b) {

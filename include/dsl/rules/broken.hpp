@@ -158,6 +158,14 @@ struct kernel_meets_its_input {
                 "and width in this order");
 };
 
+/// Reported for arguments in PyTorch's order: conv2d<3, 64, 3> has 3 filters of 64x3. See detail::filters_lead().
+template <class At, class Layer, int Filters, int KernelH, int KernelW, shape Input>
+struct filters_come_first {
+  static_assert(Filters != Input.channels,
+                "convolution: the number of filters comes first, then the kernel's size, without the input's channels; "
+                "write conv2d<64, 3>, or kernel<64, 3> by name if that size is meant");
+};
+
 /// Reported for a kernel of more than one pixel whose input comes from flatten, dense or features<N>.
 template <class At, class Layer, int KernelH, int KernelW, shape Input>
 struct convolutions_see_images {

@@ -166,6 +166,10 @@ struct explain<rule::kernel_meets_its_input, J>
     : says<broken::kernel_meets_its_input<at_of<J>, layer_of<J>, J::why.second.height, J::why.second.width,
                                           J::why.first>> {};
 template <class J>
+struct explain<rule::filters_come_first, J>
+    : says<broken::filters_come_first<at_of<J>, layer_of<J>, J::why.second.channels, J::why.second.height,
+                                      J::why.second.width, J::why.first>> {};
+template <class J>
 struct explain<rule::convolutions_see_images, J>
     : says<broken::convolutions_see_images<at_of<J>, layer_of<J>, J::why.second.height, J::why.second.width,
                                            J::why.first>> {};

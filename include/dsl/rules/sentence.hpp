@@ -44,6 +44,9 @@ namespace dsl::rules {
     case rule::kernel_meets_its_input:
       return "conv2d: most of the kernel would lie in the padding; use a smaller kernel, and write filters, height and "
              "width in this order";
+    case rule::filters_come_first:
+      return "convolution: the number of filters comes first, then the kernel's size, without the input's channels; "
+             "write conv2d<64, 3>, or kernel<64, 3> by name if that size is meant";
     case rule::convolutions_see_images:
       return "conv2d: its input is flat, without rows and columns; put it before flatten and dense, or begin with "
              "image<channels, height, width>";

@@ -19,7 +19,9 @@
 #include <vector>
 
 // Overloads of fit() and compile() accept these types if the options don't fit. For a braced list, a compiler would
-// report only that it cannot be converted; here each member that is given reports whether it is wrong.
+// report only that it cannot be converted; here each member that is given reports whether it is wrong. A list with an
+// error in it, such as a callback with a wrong argument, fits only a constructor with an ellipsis. With such
+// constructors, GCC does not also report that no fit() takes the list.
 namespace dsl::detail::TYPENET_MODE {
 
 template <class Takes, class Found>
@@ -46,6 +48,8 @@ struct any_value {
     else
       static_cast<void>(sizeof(broken::options_take_one_value<Option, Takes, static_cast<int>(sizeof...(Found))>));
   }
+  template <int = 0>
+  any_value(...) {}  // NOLINT(google-explicit-constructor,cert-dcl50-cpp): of a list with an error in it
 };
 struct any_validation {
   any_validation() = default;
@@ -54,6 +58,8 @@ struct any_validation {
     static_cast<void>(
         sizeof(broken::validation_takes_a_pointer<broken::field::validation, Found, fits<dataset const*, Found>>));
   }
+  template <int = 0>
+  any_validation(...) {}  // NOLINT(google-explicit-constructor,cert-dcl50-cpp)
 };
 struct any_callbacks {
   any_callbacks() = default;
@@ -63,6 +69,8 @@ struct any_callbacks {
     static_cast<void>(
         sizeof(broken::callbacks_are_in_braces<Found, std::same_as<Found, std::vector<callback_handle>>>));
   }
+  template <int = 0>
+  any_callbacks(...) {}  // NOLINT(google-explicit-constructor,cert-dcl50-cpp)
 };
 template <class Option>
 struct not_of_fit {
