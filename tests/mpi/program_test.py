@@ -202,7 +202,7 @@ class Program(unittest.TestCase):
         other = [*SMALL, "--epochs", "6", "--resume"]
         other[other.index("16")] = "20"
         out, err = self.run_in("a", mpirun((2, program, *other)), 1)
-        self.assertIn("is from a training with another normalisation: the data of this run have the mean ", err)
+        self.assertIn("is from a run with another normalisation: the data of this run have the mean ", err)
         self.assertEqual((self.here / "a/plot.svg.checkpoint").read_bytes(), state)
 
     def test_a_state_of_before_an_option_was_there_is_one_of_its_default(self):
@@ -314,11 +314,11 @@ class Program(unittest.TestCase):
             self.assertEqual(len(err.splitlines()), 1)
         path.write_bytes(good)
         _, err = self.run_in("a", [*command, "--resume", "--seed", "9"], 1)
-        self.assertIn("has the seed 0, but this training has 9", err)
+        self.assertIn("has the seed 0, but this run has 9", err)
         _, err = self.run_in("a", [*command[:-1], "1", "--resume"], 2)
         self.assertRegex(err, "plot.svg.checkpoint already has [0-9]+ epochs?, but this run has 1; set .epochs to [0-9]+ or more")
         out, _ = self.run_in("a", [*command[:-1], "1"])
-        self.assertIn("plot.svg.checkpoint of an unfinished run is replaced", out)
+        self.assertIn("plot.svg.checkpoint is from an unfinished run; this run will replace it", out)
         self.assertFalse(path.exists())
         for bytes_, words in ((good[:-1], "it is truncated or damaged"), (b"", "must begin as typenet's")):
             path.write_bytes(bytes_)

@@ -243,7 +243,7 @@ class Callbacks(unittest.TestCase):
             mine = [f"backup={folder}/state", "epochs=3"]
             finished([program, "towers=2", *mine, "kill=6"])
             _, err = self.train(mpirun((3, program, *mine, "batch=12")))
-            self.assertEqual(err.count("is from a training with 2 towers, but this one has 3"), 1, err)
+            self.assertEqual(err.count("is from a run with 2 towers, but this one has 3"), 1, err)
             self.assertEqual(err.count("the run continues, but its results will not be bit-identical"), 1, err)
 
     def test_early_stopping(self):

@@ -158,7 +158,7 @@ TEST_CASE("keras_h5: listing a small file takes little memory", "[keras_h5]") {
 }
 
 TEST_CASE("keras_h5: numbers must be in this file, in one piece, and all there", "[keras_h5]") {
-  std::string const one_piece = "\"" + kernel + "\" in contiguous storage; found ";
+  std::string const one_piece = "must store the numbers of \"" + kernel + "\" contiguously; found ";
   changed const other;
   changed view, outside, chunks, packed, promised;
   view.replace(H5T_IEEE_F32LE, {2, 3}, nullptr, [&](hid_t how) {
@@ -192,7 +192,7 @@ TEST_CASE("keras_h5: numbers must be in this file, in one piece, and all there",
 }
 
 TEST_CASE("keras_h5: shapes are the network's, whatever a file declares", "[keras_h5]") {
-  std::string const wanted = "\"" + kernel + "\" of [2, 3]; found ";
+  std::string const wanted = "\"" + kernel + "\" with shape [2, 3]; found ";
   for (auto const& [dims, shown] :
        {std::pair<std::vector<hsize_t>, std::string>{{3, 2}, "[3, 2]"},
         {{6}, "[6]"},
@@ -287,7 +287,7 @@ TEST_CASE("keras_h5: groups and datasets in each other's place", "[keras_h5]") {
   changed group, dataset, gone;
   group.unlink(kernel);
   CHECK(handle(H5Gcreate2(group.open().id(), kernel.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose));
-  group.refused(fault::wrong_kind, kernel, "the dataset \"" + kernel + "\"; found none");
+  group.refused(fault::wrong_kind, kernel, "a dataset \"" + kernel + "\"; found none");
   {
     handle const file = dataset.open(), space(H5Screate(H5S_SCALAR), H5Sclose);
     REQUIRE(H5Ldelete(file.id(), "layers/dense/vars", H5P_DEFAULT) >= 0);
@@ -295,7 +295,7 @@ TEST_CASE("keras_h5: groups and datasets in each other's place", "[keras_h5]") {
         H5Dcreate2(file.id(), "layers/dense/vars", H5T_IEEE_F32LE, space.id(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
         H5Dclose);
   }
-  dataset.refused(fault::wrong_kind, kernel, "a group above \"" + kernel + "\"; found a dataset");
+  dataset.refused(fault::wrong_kind, kernel, "a group that contains \"" + kernel + "\"; found a dataset in its place");
   gone.unlink(kernel);
   gone.refused(fault::wrong_kind, kernel, "found none");
   CHECK_FALSE(h5::file(gone.path).has(kernel));

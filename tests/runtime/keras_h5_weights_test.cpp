@@ -238,7 +238,7 @@ TEST_CASE("keras_h5: other weights than the network's are refused, and nothing c
           "\"layers/dense_2/vars/0\"; found 26 of the network's 28 weights");
   refused(made<shorter>(), h5::fault::unsuitable_weights, "layers/batch_normalization_1/vars/0",
           "no weights but the network's; found \"layers/batch_normalization_1/vars/0\";");
-  refused(made<other>(), h5::fault::shape, "layers/conv2d/vars/0", "of [3, 3, 2, 4]; found [3, 3, 2, 3]");
+  refused(made<other>(), h5::fault::shape, "layers/conv2d/vars/0", "with shape [3, 3, 2, 4]; found [3, 3, 2, 3]");
 
   dsl::trainer more = made<longer>();
   dsl::loaded_weights const found = dsl::load_keras_h5(more, fixture, {.strict = false});

@@ -91,7 +91,7 @@ TEST_CASE("classes: a damaged file is refused, with the line", "[classes]") {
   bad(changed("picture 1 1 2", "picture 1 1 99999999999"), {"line 2"});
   bad(changed("classes 3", "classes 4"), {"line "});
   bad(changed("classes 3", "classes -3"), {"line 3"});
-  bad(changed("mean 2", "mean 1"), {"line 7", "size of the image"});
+  bad(changed("mean 2", "mean 1"), {"line 7", "number of values in an image"});
   bad(changed("0.1", "nan"), {"line 8", "found nan"});
   bad(changed("0.1", "0.1x"), {"line 8"});
   bad(changed("0.1", "1e99"), {"line 8"});
@@ -111,7 +111,7 @@ TEST_CASE("classes: a name that is no text for a terminal or gnuplot is refused,
     std::string text = good;
     write(path, text.replace(text.find("a b"), 3, name));
     std::string const said = test::thrown<dsl::file_error>([&] { dsl::read_classes(path); });
-    CHECK(has(said, path + ", line 5: it must be a class's name, in UTF-8 and without control characters"));
+    CHECK(has(said, path + ", line 5: it must be a class name, in UTF-8 and without control characters"));
     for (char const c : said) CHECK((c >= 0x20 && c < 0x7f));
     dsl::picture_classes all = three;
     all.names[1] = name;

@@ -411,8 +411,8 @@ TEST_CASE("weights: other weights than the network's are refused, and nothing ch
   more.tensors.push_back({"7.weight", st::dtype::u8, {1}, "a"});
   changed_refused(more, R"(no weights but the network's; found "7.weight";)");
   shape["6.weight"].shape = {6, 3};
-  changed_refused(shape, R"("6.weight" of [3, 6]; found [6, 3])");
-  changed_refused(shape, R"("6.weight" of [3, 6]; found [6, 3])", {.strict = false});
+  changed_refused(shape, R"("6.weight" with shape [3, 6]; found [6, 3])");
+  changed_refused(shape, R"("6.weight" with shape [3, 6]; found [6, 3])", {.strict = false});
   type["0.0.bias"].type = st::dtype::i32;
   changed_refused(type, R"("0.0.bias" in F32, F16 or BF16; found I32)", {.strict = false});
   tracked["3.num_batches_tracked"].shape = {1};
@@ -514,7 +514,7 @@ TEST_CASE("weights: parts of a network, under other names in the file", "[weight
   refused({{"body.", "backbone."}, {"body.2", "backbone.2"}}, R"(found none for "body.2")");
   refused({{"body.0", "backbone.0"}, {"body.2", "backbone.0"}}, R"("backbone.0.bias" twice)");
   refused({{"body.0", "backbone."}}, R"("backbone..weight")");
-  refused({{"body.0", "backbone.0"}, {"classifier", "head"}}, R"("head.weight" of [7, 4]; found [2, 4])");
+  refused({{"body.0", "backbone.0"}, {"classifier", "head"}}, R"("head.weight" with shape [7, 4]; found [2, 4])");
   // strict: nothing else in the file may begin with a part's name there
   trainer deeper =
       compile<network<features<3>, named<"backbone", dense<5>, relu, dense<4>, dense<2>>, softmax>>(reference{}, sgd{});

@@ -744,7 +744,8 @@ TEST_CASE("backup_and_restore: what does not fit is refused, and nothing changes
   CHECK(has(thrown<file_error>([&] { toy::fit(u, 4, {backup_and_restore(here / "weights")}); }),
             "found only weights, as save_weights writes them"));
   CHECK(exists(here / "weights"));
-  CHECK(has(thrown<file_error>([&] { restore(t, read_checkpoint(path), path); }), "is from the middle of epoch 3"));
+  CHECK(
+      has(thrown<file_error>([&] { restore(t, read_checkpoint(path), path); }), "was saved in the middle of epoch 3"));
   std::string const good = read_checkpoint(path);
   detail::checkpoint_head head;
   for (auto const& [member, value] : {std::pair(&detail::checkpoint_head::step, std::int64_t{7}),
@@ -876,7 +877,7 @@ TEST_CASE("backup_and_restore: nothing of a forged state is a place, a size or a
     refused(with_record(good, 0, epoch), {"record 0 is for epoch "});
     refused(with_record(good, 9, epoch), {"record 1 is for epoch "});
   }
-  refused(with_record(good, 9, 2.0), {"is from after epoch 2 but its last record is of epoch 3"});
+  refused(with_record(good, 9, 2.0), {"was saved after epoch 2 but its last record is of epoch 3"});
 
   std::ofstream(path, std::ios::binary) << good;  // with none of these faults
   trainer u = toy::compiled();
@@ -1118,7 +1119,7 @@ TEST_CASE("backup_and_restore: a learning rate that is given anew holds, and the
       std::string const place = "Resuming from " + path + " after batch " + std::to_string(step) +
                                 " of 6 of epoch 2 of 2; the learning rate was 0.005";
       CHECK(said ==
-            place + (rate == 0.02 ? "\n" : " and is now 0.001: that run was given 0.02, this one is given 0.001\n"));
+            place + (rate == 0.02 ? "\n" : " and is now 0.001, because this run was given 0.001 instead of 0.02\n"));
       CHECK(seen->of_steps == std::vector<double>(static_cast<std::size_t>(6 - step), rate == 0.02 ? 0.005 : 0.001));
       CHECK(t.learning_rate() == seen->of_steps[0]);
     }
@@ -1143,7 +1144,7 @@ TEST_CASE("backup_and_restore: a learning rate that is given anew holds, and the
   trainer t = compiled(0.001);
   CHECK(test::printed([&] { toy::fit(t, 2, {backup_and_restore(path)}); }) ==
         "Resuming from " + path +
-            " after epoch 1 of 2; the learning rate was 0.02, which stays; this run was given 0.001\n");
+            " after epoch 1 of 2; the learning rate was 0.02 and is kept, although this run was given 0.001\n");
   CHECK(t.learning_rate() == 0.02);
 }
 
@@ -1275,7 +1276,7 @@ TEST_CASE("restore: a state without its first epochs is refused by what counts t
   trainer t = toy::compiled(), u = toy::compiled();
   fit(t, 2);
   CHECK(has(thrown<file_error>([&] { restore(u, read_checkpoint(path), path); }),
-            "is from after epoch 4 but has the records of 2: its run began with .initial_epoch"));
+            "was saved after epoch 4 but has records of only 2: its run began with .initial_epoch"));
   CHECK(u.steps() == 0);
   CHECK(restore_run(u, read_checkpoint(path), path).next.epoch == 4);
   std::filesystem::remove(path);

@@ -482,7 +482,7 @@ TEST_CASE("checkpoint: one that says another size than it has is not read", "[ch
   std::fstream(path, std::ios::in | std::ios::out | std::ios::binary)
       .seekp(64)
       .write("\xff\xff\xff\xff\xff\xff\xff\xff", 8);
-  CHECK(refused().find("must have sizes and counts that are possible") != std::string::npos);  // -1 epochs
+  CHECK(refused().find("has impossible sizes or counts") != std::string::npos);  // -1 epochs
 }
 
 TEST_CASE("checkpoint: fingerprints of a later version are refused by that name", "[checkpoint]") {
@@ -579,14 +579,14 @@ TEST_CASE("checkpoint: what is no whole one of this training is refused, and not
   refused(other, good, "from another network: it has ");
   refused(slotless, good, "with another optimizer, loss, batch_norm, frozen part, factor or output");
   refused(slower, good, "with another optimizer, loss, batch_norm, frozen part, factor or output");
-  refused(seeded, good, "has the seed 1, but this training has 2; use the same seed");
+  refused(seeded, good, "has the seed 1, but this run has 2; use the same seed");
   dsl::restore(fresh, good, "good");  // none of this was the trainer's fault
 
   CHECK(dsl::test::warnings([&] { dsl::restore(fresh, good, "good"); }).empty());
   dsl::trainer wider = made(0.9F, 1, 2);
   auto const warned = dsl::test::warnings([&] { dsl::restore(wider, good, "good"); });
   REQUIRE(warned.size() == 1);
-  CHECK(warned[0].starts_with("checkpoint: good is from a training with 1 tower, but this one has 2"));
+  CHECK(warned[0].starts_with("checkpoint: good is from a run with 1 tower, but this one has 2"));
 }
 
 TEST_CASE("checkpoint: files that can't be read or written", "[checkpoint]") {
@@ -743,8 +743,8 @@ TEST_CASE("checkpoint: native's instruction set and algorithms are in it; anothe
     auto const warns = [&](dsl::trainer t) {
       std::vector<std::string> const said = resume(t);
       REQUIRE(said.size() == 1);
-      CHECK(said[0] == "checkpoint: state was computed with " + own + ", but this training computes with " +
-                           t.engine().arithmetic() + "; it continues, but its results will not be bit-identical");
+      CHECK(said[0] == "checkpoint: state was computed with " + own + ", but this run computes with " +
+                           t.engine().arithmetic() + "; the run continues, but its results will not be bit-identical");
     };
     warns(with(dsl::reference{}));
     warns(with(dsl::native{.instructions = set, .winograd = false}));

@@ -120,10 +120,11 @@ TEST_CASE("a run resumes only from the same source", "[source]") {
   formula second;
   second.version = "2";
   CHECK_THROWS_AS(run(made(), {power_cut{}}), error);
-  test::refuses<file_error>([&] { run(made(second), {}); },
-                            {"run.state is from a run whose data came from formula 1, but those of this run come from "
-                             "formula 2"});
-  test::refuses<file_error>([&] { run(in_memory(), {}); }, {"but those of this run come from memory"});
+  test::refuses<file_error>(
+      [&] { run(made(second), {}); },
+      {"run.state is from a run whose data came from formula 1, but the data of this run come from "
+       "formula 2"});
+  test::refuses<file_error>([&] { run(in_memory(), {}); }, {"but the data of this run come from memory"});
   std::vector<float> const resumed = run(made(), {});
   CHECK(resumed == run(made(), {}));
   CHECK(fingerprint(made()) != fingerprint(made(second)));

@@ -111,10 +111,10 @@ TYPENET_INLINE std::string backup_and_restore::where(fit_run const& run) const {
                                 : detail::message({"epoch ", at.epoch});
   std::string rate = detail::message({saved_.learning_rate});
   if (given_then_ < 0 && given_ != saved_.learning_rate)
-    rate += detail::message({", which stays; this run was given ", given_});
+    rate += detail::message({" and is kept, although this run was given ", given_});
   else if (given_then_ >= 0 && given_then_ != given_)
     rate +=
-        detail::message({" and is now ", given_, ": that run was given ", given_then_, ", this one is given ", given_});
+        detail::message({" and is now ", given_, ", because this run was given ", given_, " instead of ", given_then_});
   return detail::message({"Resuming from ", detail::printable(path()), " after ", place, " of ", run.epochs,
                           "; the learning rate was ", rate, "\n"});
 }
@@ -130,7 +130,7 @@ TYPENET_INLINE bool backup_and_restore::look(fit_run& run) {
   if (std::rename(path().c_str(), before().c_str()) != 0)
     throw file_error(
         detail::message({"backup_and_restore: ", path(), " must be a file that can be renamed to ", before(),
-                         "; found ", std::generic_category().message(errno), "; remove one of them"}));
+                         "; renaming failed: ", std::generic_category().message(errno), "; remove one of them"}));
   has_before_ = true;
   return false;
 }
@@ -143,7 +143,7 @@ TYPENET_INLINE void backup_and_restore::check(fit_run const& run, detail::checkp
   if (at.epoch == 0 && at.step == 0)  // the end of this run would remove that file
     throw file_error(
         detail::message({"backup_and_restore: ", path(),
-                         " must hold the state of a run; found only weights, as save_weights writes them; choose "
+                         " must contain the state of a run; found only weights, as save_weights writes them; choose "
                          "another name, or load them with load_weights"}));
   if (at.epoch + (at.step > 0 ? 1 : 0) > run.epochs)
     throw option_error(detail::message({"backup_and_restore: ", path(), " already has ", at.epoch,
@@ -155,7 +155,7 @@ TYPENET_INLINE void backup_and_restore::check(fit_run const& run, detail::checkp
       {at.steps_an_epoch, " batches of ", at.batch_size, ", but this run has ", run.steps, " of ", run.batch_size});
   if (at.step > 0)
     throw option_error(detail::message({"backup_and_restore: ", path(), " is from the middle of an epoch of ", differ,
-                                        "; use the same, or remove the file"}));
+                                        "; use the same batch size and data, or remove the file"}));
   if (at.batch_size > 0 && run.leads)
     on_warning(detail::message({"backup_and_restore: ", path(), " is from epochs of ", differ,
                                 "; the run continues, but its results will not be bit-identical"})

@@ -101,7 +101,7 @@ TYPENET_INLINE char const* ending_of_other_format(std::string const& path) {
 TYPENET_INLINE std::string wrong_size(std::size_t expected, std::size_t found, char const* otherwise) {
   return expected > 0
              ? message({"must have ", expected, " bytes; found ", found, ": it is truncated or damaged; ", otherwise})
-             : message({"must have sizes and counts that are possible: it is truncated or damaged; ", otherwise});
+             : message({"has impossible sizes or counts: it is truncated or damaged; ", otherwise});
 }
 
 TYPENET_INLINE std::string advice_for_begin(std::string const& bytes, char const* otherwise) {
@@ -188,14 +188,14 @@ TYPENET_INLINE void checkpoint_reader::check_position() const {
               head.seconds < 1e12,
           "is damaged: its totals of the current epoch are impossible; ");
   need_or(head.epoch == 0 || head.step > 0 || head.epochs > 0,
-          message({"is damaged: it is from after epoch ", head.epoch, " but has no record of any epoch; "}));
+          message({"is damaged: it was saved after epoch ", head.epoch, " but has no record of any epoch; "}));
   double record[epoch_numbers] = {};
   for (std::int64_t i = 0; i < head.epochs; ++i) {
     read_record(i, record);
     need_or(is_epoch(record[0]), message({"is damaged: record ", i, " is for epoch ", record[0], "; "}));
   }
   need_or(record[0] < static_cast<double>(head.epoch) || head.epochs == 0,
-          message({"is damaged: it is from after epoch ", head.epoch, " but its last record is of epoch ",
+          message({"is damaged: it was saved after epoch ", head.epoch, " but its last record is of epoch ",
                    record[0] + 1, "; "}));
 }
 

@@ -158,7 +158,7 @@ TYPENET_INLINE void require_source(std::string const& own, std::string const& ca
   if (found != own)
     throw file_error(
         message({"checkpoint: ", name, " is from a run whose data came from ", words(found),
-                 ", but those of this run come from ", words(own), "; use the same data, or start without it"}));
+                 ", but the data of this run come from ", words(own), "; use the same data, or start without it"}));
 }
 
 TYPENET_INLINE void compare_arithmetic(trainer& t, std::string const& callbacks, std::string const& name) {
@@ -168,8 +168,8 @@ TYPENET_INLINE void compare_arithmetic(trainer& t, std::string const& callbacks,
   all(arithmetic_key, found);
   process_checks const* const processes = t.engine().processes();
   if (found == own || (processes && processes->process() != 0)) return;
-  on_warning(message({"checkpoint: ", name, " was computed with ", excerpt(found), ", but this training computes with ",
-                      own, "; it continues, but its results will not be bit-identical"})
+  on_warning(message({"checkpoint: ", name, " was computed with ", excerpt(found), ", but this run computes with ", own,
+                      "; the run continues, but its results will not be bit-identical"})
                  .c_str());
 }
 
@@ -237,29 +237,28 @@ TYPENET_INLINE saved_run restore_run(trainer& t, std::string const& bytes, std::
   if (t.fit_reads_stream())
     throw option_error(message({"checkpoint: a run can resume from ", name,
                                 " only with data that can be read again; found the stream ", t.source_of_fit(),
-                                ", which cannot go back to where that run was; remove the file, or call "
-                                "load_weights() with it before fit and give the run another file"}));
+                                ", which cannot go back to where that run was; remove the file, or load it with "
+                                "load_weights() before fit and give the run another file name"}));
   detail::checkpoint_reader const file(t.graph(), bytes, name);
   detail::checkpoint_head const& head = file.head;
   engine_options const& own = t.engine().options();
-  file.need(
-      head.slots == own.update.slots() && head.rules == detail::fingerprint_of(own, t.graph(), head.fingerprints),
-      "is from a training with another optimizer, loss, batch_norm, frozen part, factor or output; use the same, or "
-      "start without it");
+  file.need(head.slots == own.update.slots() && head.rules == detail::fingerprint_of(own, t.graph(), head.fingerprints),
+            "is from a run with another optimizer, loss, batch_norm, frozen part, factor or output; use the same, or "
+            "start without it");
   file.need(head.seed == t.seed(),
-            message({"has the seed ", static_cast<long long>(head.seed), ", but this training has ",
+            message({"has the seed ", static_cast<long long>(head.seed), ", but this run has ",
                      static_cast<long long>(t.seed()), "; use the same seed, or start without the file"}));
   process_checks const* const processes = t.engine().processes();
   if (head.replicas != t.engine().replicas() && (!processes || processes->process() == 0))
     on_warning(
-        message({"checkpoint: ", name, " is from a training with ", static_cast<long long>(head.replicas),
+        message({"checkpoint: ", name, " is from a run with ", static_cast<long long>(head.replicas),
                  head.replicas == 1 ? " tower" : " towers", ", but this one has ", t.engine().replicas(),
                  "; with the same batch per tower, the steps per epoch and the effect of the learning rate change"})
             .c_str());
   auto const learned = detail::saved_normalization(t.graph(), file.callbacks(), name);
   if (auto const now = t.engine().normalization(); learned && t.is_fitting() && now)
     file.need(*learned == *now,
-              message({"is from a training with another normalisation: the data of this run have ",
+              message({"is from a run with another normalisation: the data of this run have ",
                        detail::difference(*now, *learned), "; use the same data, or start without it"}));
   if (t.is_fitting()) detail::require_source(t.source_of_fit(), file.callbacks(), name);
   detail::compare_arithmetic(t, file.callbacks(), name);
@@ -278,10 +277,10 @@ TYPENET_INLINE saved_run restore_run(trainer& t, std::string const& bytes, std::
 TYPENET_INLINE history restore(trainer& t, std::string const& bytes, std::string const& name) {
   detail::checkpoint_reader const file(t.graph(), bytes, name);
   file.need(file.head.step == 0,
-            detail::message({"is from the middle of epoch ", static_cast<long long>(file.head.epoch + 1),
+            detail::message({"was saved in the middle of epoch ", static_cast<long long>(file.head.epoch + 1),
                              "; resume it with backup_and_restore, or start without it"}));
   file.need(file.head.epoch == file.head.epochs,
-            detail::message({"is from after epoch ", file.head.epoch, " but has the records of ", file.head.epochs,
+            detail::message({"was saved after epoch ", file.head.epoch, " but has records of only ", file.head.epochs,
                              ": its run began with .initial_epoch; resume it with backup_and_restore, or with "
                              "restore_run and .initial_epoch = ",
                              file.head.epoch}));

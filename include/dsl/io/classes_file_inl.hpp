@@ -40,7 +40,7 @@ TYPENET_INLINE std::string_view classes_reader::line(char const* must) {
   std::size_t const end = rest_.substr(0, longest_class_name + 1).find('\n');
   if (end == rest_.npos)
     refuse(must, rest_.size() > longest_class_name ? fmt::format("a line of more than {} bytes", longest_class_name)
-                                                   : "the file's end");
+                                                   : "the end of the file");
   std::string_view const found = rest_.substr(0, end);
   rest_.remove_prefix(end + 1);
   return found;
@@ -75,7 +75,7 @@ TYPENET_INLINE float classes_reader::number(char const* must) {
 }
 
 TYPENET_INLINE std::string_view classes_reader::name() {
-  char const* const must = "a class's name, in UTF-8 and without control characters";
+  char const* const must = "a class name, in UTF-8 and without control characters";
   std::string_view const found = line(must);
   if (!is_class_name(found)) refuse(must, found);
   return found;
@@ -121,7 +121,7 @@ TYPENET_INLINE picture_classes read_classes(std::string const& path) {
   for (int i = 0; i < count; ++i) all.names.emplace_back(in.name());
   in.numbers("'mean' and a count", "mean", 0, &count, 1);
   if (count != 0 && count != all.sample.size())
-    in.refuse("a mean of the size of the image, or none", std::to_string(count));
+    in.refuse("'mean' and the number of values in an image, or 0", std::to_string(count));
   for (int i = 0; i < count; ++i) all.mean.push_back(in.number("a number of the mean"));
   in.exact("end");
   if (!in.at_end()) in.refuse("the last line", "more after it");

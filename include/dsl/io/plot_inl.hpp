@@ -151,7 +151,7 @@ TYPENET_INLINE void run_gnuplot(std::string const& script, int picture, double s
   std::unique_ptr<std::FILE, closer> const input(std::tmpfile()), errors(std::tmpfile());
   if (!input || !errors || std::fwrite(script.data(), 1, script.size(), input.get()) != script.size() ||
       std::fseek(input.get(), 0, SEEK_SET) != 0)
-    throw file_error("plot: a temporary file must be writable; free some space in /tmp");
+    throw file_error("plot: a temporary file for gnuplot cannot be written; free some space in /tmp");
 
   // In a program started without a standard input, files may have its number: none of the three may be closed by an
   // earlier action.
@@ -163,7 +163,7 @@ TYPENET_INLINE void run_gnuplot(std::string const& script, int picture, double s
     ~copy() { ::close(descriptor); }
   } const from(::fileno(input.get())), to(picture), says(::fileno(errors.get()));
   if (from.descriptor < 0 || to.descriptor < 0 || says.descriptor < 0)
-    throw file_error("plot: three more files cannot be opened for gnuplot; close some");
+    throw file_error("plot: gnuplot needs three more open files than the system allows; close some");
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_adddup2(&actions, from.descriptor, 0);
@@ -182,7 +182,7 @@ TYPENET_INLINE void run_gnuplot(std::string const& script, int picture, double s
   std::optional<int> const ended = failed == 0 ? wait_for(child, seconds) : 0;
   if (!ended)
     throw file_error(fmt::format(
-        "plot: gnuplot must draw a plot within {} s; it did not and was ended; try: echo 'plot x' | gnuplot -d",
+        "plot: gnuplot did not finish within {} s and was stopped; try whether it works: echo 'plot x' | gnuplot -d",
         seconds));
   int const status = *ended;
   if (failed != 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 127))

@@ -120,7 +120,7 @@ TYPENET_INLINE std::string differing_parameter(graph_view const& g, std::string 
     return message(
         {"the first parameter that differs is ", words(there), " in the file and ", words(here), " in the network"});
   }
-  if (!theirs.empty()) return message({"the file has a further parameter, ", words(next(theirs))});
+  if (!theirs.empty()) return message({"the file has one more parameter, ", words(next(theirs))});
   if (!ours.empty()) return message({"the file lacks the parameter ", words(next(ours))});
   return "all parameters have the same names and shapes, so other properties of the layers differ, such as a stride";
 }

@@ -54,7 +54,7 @@ TYPENET_INLINE std::vector<float> file::read(std::string const& name, std::vecto
   detail::silence const quiet;
   detail::handle const dataset = find(name);
   if (!dataset || H5Iget_type(dataset.id()) != H5I_DATASET)
-    fail(fault::wrong_kind, name, "must have the dataset " + detail::shown(name) + "; found none", another);
+    fail(fault::wrong_kind, name, "must have a dataset " + detail::shown(name) + "; found none", another);
   check_storage(dataset, name);
   check_shape(dataset, name, shape);
   std::uint64_t count = 1;
@@ -63,7 +63,7 @@ TYPENET_INLINE std::vector<float> file::read(std::string const& name, std::vecto
   number const kind = number_of(dataset, type, name);
   if (H5Dget_storage_size(dataset.id()) != count * (kind == number::f32 ? 4 : 2))
     fail(fault::storage, name,
-         "must have all numbers of " + detail::shown(name) + "; found " +
+         "must contain all numbers of " + detail::shown(name) + "; found " +
              std::to_string(H5Dget_storage_size(dataset.id())) + " bytes",
          another);
   std::vector<float> all(count);
@@ -110,8 +110,8 @@ TYPENET_INLINE detail::handle file::find(std::string const& name) const {
     std::size_t const end = std::min(name.find('/', begin), name.size());
     std::string const part = name.substr(begin, end - begin), so_far = name.substr(0, end);
     if (H5Iget_type(at.id()) != H5I_GROUP)
-      fail(fault::wrong_kind, so_far, "must have a group above " + detail::shown(so_far) + "; found a dataset",
-           another);
+      fail(fault::wrong_kind, so_far,
+           "must have a group that contains " + detail::shown(so_far) + "; found a dataset in its place", another);
     htri_t const exists = H5Lexists(at.id(), part.c_str(), H5P_DEFAULT);
     if (exists < 0)
       fail(fault::damaged, so_far, "is damaged at " + detail::shown(so_far) + ": " + detail::reason(), another);
@@ -128,7 +128,7 @@ TYPENET_INLINE detail::handle file::open(detail::handle const& group, std::strin
   bool const known = H5Lget_info(group.id(), part.c_str(), &info, H5P_DEFAULT) >= 0;
   if (known && info.type != H5L_TYPE_HARD)
     fail(fault::link, name,
-         "must have " + detail::shown(name) + " itself; found " +
+         "must contain " + detail::shown(name) + " itself; found " +
              (info.type == H5L_TYPE_SOFT       ? "a soft link"
               : info.type == H5L_TYPE_EXTERNAL ? "a link to another file"
                                                : "a link of an unknown kind"),
@@ -189,14 +189,15 @@ TYPENET_INLINE void file::collect(detail::handle const& object, std::string cons
 TYPENET_INLINE void file::check_storage(detail::handle const& dataset, std::string const& name) const {
   detail::handle const how(H5Dget_create_plist(dataset.id()), H5Pclose);
   H5D_layout_t const layout = how ? H5Pget_layout(how.id()) : H5D_LAYOUT_ERROR;
-  char const* const found = layout == H5D_VIRTUAL   ? "a view of other datasets"
-                            : layout == H5D_CHUNKED ? "chunks, which may be compressed; repack it without"
+  char const* const found = layout == H5D_VIRTUAL ? "a view of other datasets"
+                            : layout == H5D_CHUNKED
+                                ? "chunks, which may be compressed; repack the file with contiguous storage"
                             : layout != H5D_CONTIGUOUS && layout != H5D_COMPACT ? "an unknown layout"
                             : H5Pget_external_count(how.id()) != 0              ? "numbers in another file"
                                                                                 : nullptr;
   if (found)
-    fail(fault::storage, name,
-         "must have the numbers of " + detail::shown(name) + " in contiguous storage; found " + found, another);
+    fail(fault::storage, name, "must store the numbers of " + detail::shown(name) + " contiguously; found " + found,
+         another);
 }
 
 TYPENET_INLINE void file::check_shape(detail::handle const& dataset, std::string const& name,
@@ -210,7 +211,7 @@ TYPENET_INLINE void file::check_shape(detail::handle const& dataset, std::string
     found.assign(dims, dims + rank);
   if (rank < 0 || found != shape)
     fail(fault::shape, name,
-         "must have " + detail::shown(name) + " of " + detail::shown(shape) + "; found " +
+         "must have " + detail::shown(name) + " with shape " + detail::shown(shape) + "; found " +
              (rank < 0 ? "no shape" : detail::shown(found)),
          "give another file, or the network that it belongs to");
 }

@@ -98,7 +98,7 @@ TYPENET_INLINE std::vector<std::vector<float>> weight_reader::read(loaded_weight
   if (found.loaded == 0 && !found.mismatched.empty())
     file_.fail(fault::unsuitable_weights, found.mismatched[0],
                "must have at least one weight whose shape fits the network; found " +
-                   std::to_string(found.mismatched.size()) + " of other shapes, the first of them " +
+                   std::to_string(found.mismatched.size()) + " with other shapes, the first of which is " +
                    shown(found.mismatched[0]),
                "give another file, or the network that it belongs to");
   return all;

@@ -92,7 +92,7 @@ struct tensor {
   std::uint64_t end = 0;
 };
 
-/// Texts with a name each, such as the metadata of a file.
+/// Named texts, such as the metadata of a file.
 using text_by_name = std::vector<std::pair<std::string, std::string>>;
 
 /// The content of a file's header, which has been checked.

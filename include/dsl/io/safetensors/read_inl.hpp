@@ -50,7 +50,7 @@ TYPENET_INLINE void check(contents& c, header_parser const& parser, std::uint64_
   }
   if (end != data_bytes)
     parser.fail(fault::incomplete_data, "must have " + std::to_string(end) + " bytes after its header; found " +
-                                            std::to_string(data_bytes) + ": it is cut short or something was added");
+                                            std::to_string(data_bytes) + ": it is truncated, or has more at its end");
 }
 
 }  // namespace dsl::safetensors::detail::TYPENET_MODE
@@ -75,7 +75,7 @@ TYPENET_INLINE contents read_contents(std::string_view bytes, std::string const&
                                              " bytes; found " + std::to_string(length));
   if (length > bytes.size() - sizeof length)
     parser.fail(fault::header_length, "must have a header of " + std::to_string(length) + " bytes; found " +
-                                          std::to_string(bytes.size() - sizeof length) + ": it is cut short");
+                                          std::to_string(bytes.size() - sizeof length) + ": it is truncated");
   std::string_view const header = bytes.substr(sizeof length, length);
   if (!detail::is_utf8(header)) parser.fail(fault::not_utf8, "must have a header in UTF-8; found other bytes");
   // A null byte would end nlohmann's parsing early, and a leading byte order mark begin it late: those bytes would be

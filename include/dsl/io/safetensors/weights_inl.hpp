@@ -102,7 +102,7 @@ TYPENET_INLINE loaded_weights weight_reader::check(engine const& e, weight_layou
   if (options_.strict || found.loaded == 0) require_all(found, e.graph());
   if (found.loaded == 0 && !found.mismatched.empty())
     fail("must have at least one weight whose shape fits the network; found " +
-             std::to_string(found.mismatched.size()) + " of other shapes, the first of them " +
+             std::to_string(found.mismatched.size()) + " with other shapes, the first of which is " +
              shown(found.mismatched[0]),
          "give another file, or the network that it belongs to");
   return found;
@@ -120,7 +120,7 @@ TYPENET_INLINE void weight_reader::fits(safetensors::tensor const& t, std::vecto
     fail("must have " + shown(t.name) + " in F32, F16 or BF16; found " + safetensors::facts_of(t.type).name,
          "save it as float32 in the program that wrote the file");
   if (!has_shape(t, shape))
-    fail("must have " + shown(t.name) + " of " + safetensors::detail::shown(shape) + "; found " +
+    fail("must have " + shown(t.name) + " with shape " + safetensors::detail::shown(shape) + "; found " +
              safetensors::detail::shown(t.shape),
          "give another file, or the network that it belongs to");
 }
