@@ -170,9 +170,10 @@ int all_gpus(settings const& s) {
   int all = 0;
   for (int gpus : each) all += gpus;
   if (s.batch_size > 0x7fffffff / all)
-    throw dsl::option_error(fmt::format(
-        "--batch-size: times all processes' --gpus, {}, it must be below 2,147,483,648; found {}; use fewer", all,
-        s.batch_size));
+    throw dsl::option_error(
+        fmt::format("--batch-size: multiplied by the {} --gpus of all processes, it must be below 2,147,483,648; found "
+                    "{}; use a smaller one",
+                    all, s.batch_size));
   return all;
 }
 
@@ -398,8 +399,8 @@ void run(settings const& s) {
                   s.executor == "cuda" ? "" : "on the CPU: ", trainer.engine().description()));
   if (speaks() && !s.resume && std::filesystem::exists(s.checkpoint()))
     say(fmt::format(
-        "{0} of an unfinished run is replaced by that of this run, and kept as {0}.before until then; to resume from "
-        "it, end this run first, then: mv {1} {2}",
+        "{0} is from an unfinished run; this run will replace it, and keeps it as {0}.before until then; to resume "
+        "that run, first end this one, then: mv {1} {2}",
         s.checkpoint(), dsl::detail::shell_path(s.checkpoint() + ".before"), dsl::detail::shell_path(s.checkpoint())));
 
   std::shared_ptr<best_weights> stopping;
@@ -496,8 +497,8 @@ void open_standard_streams() {
 
 int main(int argc, char** argv) {
   open_standard_streams();
-  // A closed reader of the log, or a log that is too large, is no reason to end a training. Writing then fails as on a
-  // full disk.
+  // A closed reader of the log, or a log that is too large, is no reason to end the training. Writing then fails as on
+  // a full disk.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   command_line.assign(argv, argv + argc);

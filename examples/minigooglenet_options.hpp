@@ -405,8 +405,8 @@ inline void check(settings const& s) {
        "--merge: it must be host_merge or all_reduce" + found(s.merge));
   need(s.epochs >= 1, "--epochs: it must be 1 or more" + found(s.epochs) + "; try 70");
   need(s.batch_size >= 1, "--batch-size: it must be 1 or more" + found(s.batch_size) + "; try 64");
-  need(s.batch_size <= 0x7fffffff / s.gpus,
-       "--batch-size: times --gpus it must be below 2,147,483,648" + found(s.batch_size) + "; use fewer");
+  need(s.batch_size <= 0x7fffffff / s.gpus, "--batch-size: multiplied by --gpus, it must be below 2,147,483,648" +
+                                                found(s.batch_size) + "; use a smaller one");
   need(s.learning_rate > 0 && s.learning_rate < 1e30,
        "--learning-rate: it must be a number above 0" + found(s.learning_rate) + "; try 0.005");
   need(s.optimizer == "sgd" || s.optimizer == "adam" || s.optimizer == "adamw" || s.optimizer == "rmsprop",
@@ -474,9 +474,9 @@ inline void check(settings const& s) {
   need(s.executor == "cuda" || s.collectives == "host",
        "--collectives nccl is for --executor cuda" + found(s.executor) + "; leave it out");
   need(!s.deterministic || s.collectives == "host",
-       "--deterministic and --collectives nccl: NCCL chooses the order of its sums; leave one out");
+       "--deterministic and --collectives nccl cannot be combined: NCCL chooses the order of its sums; leave one out");
   need(s.collectives == "host" || has_nccl,
        "--collectives: this program was built without NCCL; install it and build again");
   need(s.executor == "native" || s.executor == "onednn" || s.threads <= 1,
-       "--threads: " + s.executor + " has one thread" + found(s.threads));
+       "--threads: " + s.executor + " has one thread" + found(s.threads) + "; leave it out");
 }

@@ -57,7 +57,8 @@ options options_of(std::vector<std::string> const& words) {
     else if (o.weights.empty())
       o.weights = word;
     else
-      throw dsl::option_error(word + ": it must be one of two files, the .onnx file and the .safetensors file");
+      throw dsl::option_error(word +
+                              ": there may be only two files, the .onnx file and the .safetensors file; leave it out");
   }
   namespace fs = std::filesystem;
   if (o.name.empty()) o.name = fs::path(o.model).stem().string();

@@ -266,7 +266,7 @@ TEST_CASE("program: nonsense options", "[program]") {
   for (char const* wide : {"{epoch:2000000000d}", "w{val_acc:.2000000000f}", "{epoch:{batch}d}"})
     refuses(2, with({"--best", wide, "--data", "missing"}),
             {"model_checkpoint", wide, "the field widths in the file name"});
-  refuses(2, with({"--gpus", "4", "--batch-size", "1073741825"}), {"--batch-size", "times --gpus"});
+  refuses(2, with({"--gpus", "4", "--batch-size", "1073741825"}), {"--batch-size", "multiplied by --gpus"});
   refuses(2, with(tiny({"--devices", "010"})), {"--devices", "whole number"});
   refuses(2, with({"--merge", "sum"}), {"--merge", "host_merge or all_reduce", "found sum"});
   refuses(2, with({"--collectives", "mpi"}), {"--collectives", "host or nccl", "found mpi"});
