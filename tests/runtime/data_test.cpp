@@ -144,13 +144,15 @@ TEST_CASE("a data set's views share its memory", "[data]") {
   REQUIRE(view.subset(1, 2).pixels(1) == data.pixels(6));
   REQUIRE(view.mean == data.mean);
   REQUIRE(data.first(0).size == 0);
-  require_error<dsl::option_error>(
-      [&] { data.first(11); },
-      {"dataset: a subset must lie within the 10 samples; found 11 samples from sample 0; choose 0 to 10 samples"});
-  require_error<dsl::option_error>([&] { view.subset(2, 2); }, {"within the 3 samples; found 2 samples from sample 2"});
+  require_error<dsl::option_error>([&] { data.first(11); },
+                                   {"dataset: a subset must lie within the 10 samples; found a subset of 11 samples "
+                                    "from sample 0; choose 0 to 10 samples"});
+  require_error<dsl::option_error>([&] { view.subset(2, 2); },
+                                   {"within the 3 samples; found a subset of 2 samples from sample 2"});
   require_error<dsl::option_error>([&] { data.subset(-1, 2); },
-                                   {"found 2 samples from sample -1; choose a first sample of 0 to 10"});
-  require_error<dsl::option_error>([&] { data.first(-2); }, {"found -2 samples from sample 0; choose 0 to 10 samples"});
+                                   {"found a subset of 2 samples from sample -1; choose a first sample of 0 to 10"});
+  require_error<dsl::option_error>([&] { data.first(-2); },
+                                   {"found a subset of -2 samples from sample 0; choose 0 to 10 samples"});
 }
 
 TEST_CASE("a data set refuses what doesn't fit", "[data]") {

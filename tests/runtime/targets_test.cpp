@@ -397,7 +397,7 @@ TEST_CASE("targets: a network and a data set that do not fit are refused") {
   fails(with_pixel_target(posed, "mask", 3, std::vector<std::int32_t>(320)), {"output mask must be 3x5x4", "2x5x4"});
   auto const masked = with_pixel_target(plain, "mask", 2, std::vector<std::int32_t>(320));
   fails(with_value_target(masked, "pose", 1, ages),
-        {"output pose has 2 numbers", "1 values", "target must be another"});
+        {"output pose has 2 numbers", "1 value per sample", "output needs another target"});
   fails(with_class_target(masked, "pose", 3, std::vector<std::int32_t>(16)),
         {"output pose has 2 numbers", "3 classes"});
   fails(with_pixel_target(masked, "pose", 2, std::vector<std::int32_t>(320)),

@@ -321,9 +321,9 @@ TEST_CASE("dot: towers and micro-batches", "[dot]") {
   CHECK(std::count(picture.edges.begin(), picture.edges.end(), std::pair<std::string, std::string>("n3", "outputs")) ==
         1);
   CHECK(dot(model::view(), {.towers = 3}) == text);
-  CHECK(dot_parser(dot<pipeline<4, model>>()).clusters.at(-1) == "every batch goes through in 4 micro-batches");
+  CHECK(dot_parser(dot<pipeline<4, model>>()).clusters.at(-1) == "every batch is computed in 4 micro-batches");
   CHECK(dot_parser(dot<replicate<2, pipeline<4, model>>>()).clusters.at(-1) ==
-        "towers 0 to 1: each has these layers, and a part of every batch\nthat goes through in 4 micro-batches");
+        "towers 0 to 1: each has these layers, and a part of every batch\nthis part is computed in 4 micro-batches");
 }
 
 TEST_CASE("dot: every network's picture has its layers, modules and edges", "[dot]") {

@@ -356,8 +356,8 @@ TEST_CASE("what does not fit is refused before the first step") {
   trainer labels = compile<network<features<3>, dense<2>, softmax>>(reference{}, sgd{});
   refuses<option_error>([&] { labels.fit(two, {}); }, {"categorical_crossentropy", "2 values", "mean_squared_error"});
   refuses<option_error>([&] { labels.fit(train, {}); }, {"has 1 value;"});
-  refuses<option_error>([&] { values.fit(two, {.batch_size = 4}); }, {"1 outputs", "2 values"});
-  refuses<option_error>([&] { values.fit(classes, {.batch_size = 4}); }, {"1 outputs", "2 classes"});
+  refuses<option_error>([&] { values.fit(two, {.batch_size = 4}); }, {"1 output,", "2 values"});
+  refuses<option_error>([&] { values.fit(classes, {.batch_size = 4}); }, {"1 output,", "2 classes"});
   using pixels = network<image<1, 3, 1>, conv2d<1, 1>>;
   dataset const flat = in_memory_classes({1, 3, 1}, std::vector<float>(60), 3, std::vector<std::int32_t>(20));
   trainer maps = compile<pixels>(reference{}, sgd{}, {.loss = loss::mean_squared_error});

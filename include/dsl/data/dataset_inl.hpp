@@ -41,11 +41,11 @@ TYPENET_INLINE std::string dataset::class_name(int label) const {
 TYPENET_INLINE dataset dataset::subset(std::int64_t first, std::int64_t count) const {
   if (storage && storage->stream)
     detail::throw_error<option_error>(
-        {"dataset: a stream has no subsets, because its samples come one after another; found ", count,
+        {"dataset: a stream has no subsets, because its samples come one after another; found a subset of ", count,
          " samples from sample ", first, "; read some into memory with read_from_stream()"});
   if (first < 0 || count < 0 || first > size || count > size - first)
-    detail::throw_error<option_error>({"dataset: a subset must lie within the ", size, " samples; found ", count,
-                                       " samples from sample ", first, "; choose ",
+    detail::throw_error<option_error>({"dataset: a subset must lie within the ", size, " samples; found a subset of ",
+                                       count, " samples from sample ", first, "; choose ",
                                        first < 0 || first > size
                                            ? detail::message({"a first sample of 0 to ", size})
                                            : detail::message({"0 to ", size - first, " samples"})});

@@ -168,7 +168,7 @@ TYPENET_INLINE void batch_loader::check(output_target const& t) const {
     loader.need(holds, must, found, advice);
   };
   if (t.data.pixel_classes)
-    need(t.data.labels_each() == data_.sample.area(), "labels of pixels must be as many as the pixels of a sample",
+    need(t.data.labels_each() == data_.sample.area(), "each sample must have as many labels as pixels",
          t.data.labels_each(), "change the labels");
   if (t.data.pixel_classes)
     need(t.values == 0, ".values must be 0 for data with a class per pixel", t.values, "leave it out");

@@ -124,7 +124,7 @@ TYPENET_INLINE dataset next_tokens(std::vector<std::int32_t> const& text, int vo
   char const* const what = "next_tokens";
   detail::option_check const check{what};
   check.need(vocabulary >= 2, "the vocabulary must have at least two tokens to choose from", vocabulary);
-  check.need(windows.step >= 0, "step must be 1 or more, or 0 for samples side by side", windows.step);
+  check.need(windows.step >= 0, "step must be 1 or more, or 0 for samples that do not overlap", windows.step);
   detail::require_vocabulary(what, windows.length, vocabulary, text);
   auto const found = static_cast<std::int64_t>(text.size());
   int const length = windows.length, step = windows.step > 0 ? windows.step : length;

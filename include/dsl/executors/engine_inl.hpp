@@ -30,7 +30,7 @@ TYPENET_INLINE void engine::set_normalization(std::shared_ptr<dsl::normalization
     detail::throw_error<option_error>(
         {"normalization: it belongs to the weights and can change only while one engine holds them; found ",
          static_cast<long long>(shared.use_count() - 1),
-         " holders; destroy the predictors that share them, or give those a copy"});
+         " holders; destroy the predictors that share them, or give these predictors copies"});
   shared->normalization = std::move(n);
 }
 

@@ -172,8 +172,8 @@ TYPENET_INLINE std::string dot(graph_view const& g, dot_options const& o) {
     if (o.towers > 1)
       frame += fmt::format("towers 0 to {}: each has these layers, and a part of every batch", o.towers - 1);
     if (o.micro_batches > 1)
-      frame += fmt::format("{}{} goes through in {} micro-batches", frame.empty() ? "" : "\n",
-                           o.towers > 1 ? "that" : "every batch", o.micro_batches);
+      frame += fmt::format("{}{} is computed in {} micro-batches", frame.empty() ? "" : "\n",
+                           o.towers > 1 ? "this part" : "every batch", o.micro_batches);
     all += "  batch [shape=ellipse, fillcolor=\"#ffffff\"];\n  subgraph cluster_towers {\n    label=" +
            text::dot_string(frame) + ";\n    style=\"rounded,dashed\";\n";
   }

@@ -91,15 +91,17 @@ TYPENET_INLINE std::vector<float const*> batch_checks::arranged(char const* what
     for (batch_input const& one : inputs)
       if (one.name == name) found = &one, ++times;
     if (times != 1)
-      throw_error<data_error>({what, ": each input must be given exactly once; found the input \"", name, "\" ", times,
-                               " times; the first is called \"\", the others as in named_input<...>"});
+      throw_error<data_error>(
+          {what, ": each input must be given exactly once; found the input \"", name, "\" ", times,
+           " times; the first input is called \"\", the others have the names in their named_input<...>"});
     require_count(message({what, ": ", name.empty() ? "samples" : name}).c_str(), found->numbers.size(), size,
                   graph.output_shape(graph.nodes[n]));
     all.push_back(found->numbers.data());
   }
   if (inputs.size() != all.size())
     throw_error<data_error>({what, ": the network has ", static_cast<long long>(all.size()), " inputs; found ",
-                             static_cast<long long>(inputs.size()), "; leave out those with other names"});
+                             static_cast<long long>(inputs.size()),
+                             "; leave out those that the network does not have"});
   return all;
 }
 
@@ -158,7 +160,7 @@ TYPENET_INLINE arranged_targets batch_checks::arranged(std::vector<batch_target>
   }
   if (targets.size() != all.each.size())
     throw_error<data_error>({what, ": the network has ", static_cast<long long>(all.each.size()), " outputs; found ",
-                             static_cast<long long>(targets.size()), " targets; leave out those with other names"});
+                             static_cast<long long>(targets.size()), " targets; leave out those of other outputs"});
   return all;
 }
 

@@ -120,16 +120,18 @@ TYPENET_INLINE void require_target(graph_view const& g, int k, loss l, dataset c
   shape const& out = g.output_shape(g.nodes[output_node(g, k)]);
   auto const outputs = out.size();
   std::string const own = owner_of_output(g, k), whose = k == 0 ? "the data set" : "its target";
-  char const* const other = k == 0 ? "" : ", or the target must be another; see with_class_target() and its siblings";
+  char const* const other =
+      k == 0 ? "" : ", or the output needs another target; see with_class_target() and similar functions";
+  std::string const has =
+      message({what, ": ", own, " has ", outputs, k == 0 ? " output" : " number", outputs == 1 ? "" : "s", ", but "});
   bool const one_of_two = outputs == 1 && data.classes == 2 && targets_for(l, data) == target_kind::values;
   if (data.has_classes() && targets_for(l, data) == target_kind::classes && !out.is_flat())
     throw_error<option_error>({what, ": ", k == 0 ? "the network's output" : own,
                                " must be flat if each sample has a class; found ", out.channels, "x", out.height, "x",
                                out.width, "; end it with flatten or global_avg_pool2d, or give each pixel a class"});
   if (data.has_classes() && data.classes != outputs && !one_of_two)
-    throw_error<option_error>({what, ": ", own, " has ", outputs, k == 0 ? " outputs" : " numbers", ", but ", whose,
-                               " has ", data.classes, " classes; the last dense layer must have one unit per class",
-                               other});
+    throw_error<option_error>({has, whose, " has ", data.classes, data.classes == 1 ? " class" : " classes",
+                               "; the last dense layer must have one unit per class", other});
   if (data.has_classes()) return;
   if (l == loss::categorical_crossentropy)
     throw_error<option_error>(
@@ -138,9 +140,8 @@ TYPENET_INLINE void require_target(graph_view const& g, int k, loss l, dataset c
          data.values == 1 ? " value" : " values", "; give ",
          k == 0 ? "compile() another loss, such as mean_squared_error" : "it another loss in compile(), with .losses"});
   if (data.values != outputs)
-    throw_error<option_error>({what, ": ", own, " has ", outputs, k == 0 ? " outputs" : " numbers", ", but ", whose,
-                               " has ", data.values,
-                               " values per sample; the last dense layer must have one unit per value", other});
+    throw_error<option_error>({has, whose, " has ", data.values, data.values == 1 ? " value" : " values",
+                               " per sample; the last dense layer must have one unit per value", other});
 }
 
 /// Returns the target of each output, in the order of the outputs.
@@ -155,8 +156,8 @@ TYPENET_INLINE std::vector<dataset> target_of_each_output(graph_view const& g, d
       if ((*data.targets)[static_cast<std::size_t>(t)].output == name) found = t;
     if (data.targets && found < 0)
       throw_error<option_error>({what, ": if outputs have targets of their own, each must have one; output ", name,
-                                 " has none; add it with with_class_target() or one of its siblings, or give it that "
-                                 "of the network's result with with_main_target()"});
+                                 " has none; add one with with_class_target() or a similar function, or let the "
+                                 "output learn the target of the network's result: with_main_target()"});
     all.push_back(data.targets ? data.targets_of(found) : data);
   }
   for (int t = 0; t < data.further_targets(); ++t) {
@@ -165,7 +166,8 @@ TYPENET_INLINE std::vector<dataset> target_of_each_output(graph_view const& g, d
     for (int k = 1; k < output_count(g); ++k) known = known || name_of_output(g, k) == own;
     if (!known)
       throw_error<option_error>({what, ": each target must belong to an output of the network; found a target of ", own,
-                                 ", and ", names.empty() ? "no further output" : "the further outputs " + names,
+                                 ", but the network has ",
+                                 names.empty() ? "no further output" : "the further outputs " + names,
                                  "; add named_output<...> to the network, or leave the target out"});
   }
   return all;

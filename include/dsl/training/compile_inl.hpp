@@ -65,7 +65,7 @@ TYPENET_INLINE engine_options checked_options(graph_view const& g, update_rule c
   require_probabilities(g, kind);
   option_check{"batch_norm_momentum"}.need(
       (o.batch_norm_momentum >= 0 && o.batch_norm_momentum < 1) || o.batch_norm_momentum == -1,
-      "it must be at least 0 and less than 1, or -1 to keep that of each layer", o.batch_norm_momentum);
+      "it must be at least 0 and less than 1, or -1 to keep each layer's own", o.batch_norm_momentum);
   option_check{"label_smoothing"}.need(
       o.label_smoothing == 0 || (crossentropy && o.label_smoothing > 0 && o.label_smoothing < 1),
       "it must be at least 0 and less than 1, and 0 unless the loss is categorical_crossentropy", o.label_smoothing);

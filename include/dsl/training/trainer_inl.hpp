@@ -682,8 +682,7 @@ TYPENET_INLINE void trainer::check_rate(fit_run const& run) {
 
 TYPENET_INLINE void trainer::refuse_rate(fit_run const& run) {
   detail::throw_error<option_error>({"learning_rate: it must be a number of at least 0; found ", run.learning_rate,
-                                     " in epoch ", run.epoch + 1, " after ", run.step,
-                                     " batches; a callback has set it"});
+                                     " in epoch ", run.epoch + 1, " after ", run.step, " batches; a callback set it"});
 }
 
 TYPENET_INLINE dsl::normalization trainer::normalization() const {

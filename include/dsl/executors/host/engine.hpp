@@ -260,9 +260,10 @@ class engine : public dsl::engine {
     ++state_.kept()->version;
   }
   [[gnu::cold, noreturn]] void refuse_change() const {
-    detail::throw_error<option_error>({"weights: they can change only while one engine holds them; found ",
-                                       static_cast<long long>(state_.kept().use_count()),
-                                       " holders; destroy the predictors that share them, or give those a copy"});
+    detail::throw_error<option_error>(
+        {"weights: they can change only while one engine holds them; found ",
+         static_cast<long long>(state_.kept().use_count()),
+         " holders; destroy the predictors that share them, or give these predictors copies"});
   }
   /// Makes a plan that, to save memory, computes the same values a second time as the plan for the largest batch.
   /// Throws option_error if this plan does not stay within the limit, or if the batch is larger than that one.
@@ -293,7 +294,7 @@ class engine : public dsl::engine {
   [[gnu::cold]] void require_targets_of(program const& p, batch_view const& batch) const {
     per_output<target_kind> const& kinds = p.plan.options.targets;
     if (!kinds.is_shared() && !batch.targets && batch.size > 0)
-      detail::throw_error<option_error>({"batch: it must have .targets, those of each output; found none"});
+      detail::throw_error<option_error>({"batch: .targets must have the targets of each output; found none"});
     for (int k = 0; k < (kinds.is_shared() ? 1 : kinds.count); ++k) {
       if (!kinds.is_shared() && !batch.targets) continue;  // a tower without samples
       target_view const found = batch.targets_of(k);
