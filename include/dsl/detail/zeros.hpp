@@ -12,7 +12,7 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Owns zeroed memory. The pages of a large block are not touched before its user does.
+/// Owns zeroed memory. The pages of a large block are first touched by its user.
 class zeroed_memory {
  public:
   zeroed_memory() = default;

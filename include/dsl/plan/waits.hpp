@@ -48,7 +48,7 @@ class wait_finder {
   }
 
  private:
-  /// A buffer that a step of another device has read and that must not be overwritten before that.
+  /// A buffer that a step of another device reads, and that must not be overwritten before that step.
   struct loan {
     int buffer = -1;
     int step = -1;

@@ -63,7 +63,7 @@ struct enlarge {
   }
 
  private:
-  /// Computes the number between two rows, in one column.
+  /// Interpolates between two rows, in one column of vectors.
   [[gnu::always_inline]] static inline void at(floats& v, float const* low, float const* high, resized const& row,
                                                int column) {
     load<L>(v, low + column * L);

@@ -66,7 +66,7 @@ class recurrent_forward {
   long long end() const { return gates() + 4 * sizes_.rows() * sizes_.width(); }
   unsigned row_bytes() const { return static_cast<unsigned>(sizes_.width()) * sizeof(float); }
 
-  /// Returns the sum of both biases; of a gru's n, they remain apart.
+  /// Returns the sum of both biases of a column's gate. The two biases of a gru's gate n belong to separate columns.
   float bias_of(int column) const {
     recurrent_sizes const& z = sizes_;
     float const *const one = step_.parameter(role::bias), *const two = step_.parameter(role::recurrent_bias);

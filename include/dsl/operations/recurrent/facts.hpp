@@ -18,7 +18,7 @@ inline constexpr row lstm{.name = "lstm",
                           .kept = kept::states,
                           .slices = slices::always};
 
-/// The gated recurrent unit, with the same form.
+/// The gated recurrent unit, whose facts have the same form as those of lstm.
 inline constexpr row gru{.name = "gru",
                          .parameters = 4,
                          .roles = {role::kernel, role::recurrent_kernel, role::bias, role::recurrent_bias},
