@@ -568,7 +568,8 @@ TEST_CASE("a plot that can't be is known before the training, and leaves nothing
   CHECK(has(thrown<dsl::file_error>([&] { dsl::check_plot(here / "plot.png"); }), "wrote 204 bytes; is the disk full"));
   CHECK_FALSE(fs::exists(here.path / "plot.png"));
   std::ofstream(here / "gnuplot") << "#!/bin/sh\necho $$ >" << (here / "process") << "\nexec /bin/sleep 300\n";
-  CHECK(has(thrown<dsl::file_error>([] { dsl::detail::run_gnuplot("plot x", 1, 2); }), "gnuplot did not finish within 2 s"));
+  CHECK(has(thrown<dsl::file_error>([] { dsl::detail::run_gnuplot("plot x", 1, 2); }),
+            "gnuplot did not finish within 2 s"));
   pid_t process = 0;
   std::ifstream(here / "process") >> process;
   REQUIRE(process > 0);

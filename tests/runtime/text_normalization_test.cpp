@@ -152,8 +152,8 @@ TEST_CASE("a run resumes only with data that are normalised as before", "[normal
   trainer t = fresh<line>();
   std::vector<float> const before = t.predict(data);
   test::refuses<file_error>([&] { run(other, t, {}); },
-                            {"run.state is from a run with another normalisation", "the mean 383.3",
-                             "instead of 191.6", "of the first input", "start without it"});
+                            {"run.state is from a run with another normalisation", "the mean 383.3", "instead of 191.6",
+                             "of the first input", "start without it"});
   CHECK(t.predict(data) == before);
   CHECK(t.normalization().empty());  // still unknown
   run(data, t, {});

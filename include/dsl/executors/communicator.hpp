@@ -19,7 +19,7 @@ struct rank_fold {
 /// The interface by which engines that train one network together communicate. There is one engine per rank, each on
 /// its own device. All ranks must make the same calls with the same counts in the same order; a call returns when the
 /// numbers of the calling rank are final. Sums are computed in the order of the ranks, ((0 + 1) + 2) + ..., so that all
-/// ranks get the same bits in every run. Throws executor_error if another rank has failed or makes another call.
+/// ranks get the same bits in every run. Throws executor_error if another rank has failed or makes a different call.
 class communicator {
  public:
   virtual ~communicator() = default;

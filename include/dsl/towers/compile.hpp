@@ -17,7 +17,8 @@ template <class Executor>
 [[gnu::cold]] tower_factory factory_of(Executor const& on, int towers) {
   static_assert(
       requires { on.cores_a_tower(towers); } || requires { on.devices(); },
-      "towers: this executor must have cores_a_tower() or devices(), and its engines sum gradients with options.group");
+      "towers: this executor must have cores_a_tower() or devices(), and its engines must sum gradients with "
+      "options.group");
   tower_factory f{.executor = &on,
                   .make = [](void const* e, tower_place const& at, graph_view const& net, engine_options const& mine) {
                     auto const& executor = *static_cast<Executor const*>(e);

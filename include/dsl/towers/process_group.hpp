@@ -18,7 +18,7 @@ struct process_message {
 
 /// The processes that train a network together, each with one or more towers. All processes must make the same calls in
 /// the same order, and only one thread at a time may make them. A call throws executor_error, which names the process,
-/// if another process does not answer in time or makes another call.
+/// if another process does not answer in time or makes a different call.
 class process_group {
  public:
   virtual ~process_group() = default;
@@ -41,7 +41,8 @@ class process_group {
   /// Sets all[0 ... processes()) to the values of process 0, process 1, and so on.
   template <class Value>
   void gather(char const* what, Value mine, Value* all) {
-    static_assert(__is_trivially_copyable(Value), "process_group: values travel as bytes");
+    static_assert(__is_trivially_copyable(Value),
+                  "process_group: values are sent as bytes, so they must be trivially copyable");
     detail::list<process_message> out(processes()), in(processes());
     for (int q = 0; q < processes(); ++q) out[q] = {&mine, sizeof mine}, in[q] = {&all[q], sizeof mine};
     exchange(what, out.begin(), in.begin());

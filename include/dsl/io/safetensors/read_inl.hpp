@@ -58,7 +58,8 @@ TYPENET_INLINE void check(contents& c, header_parser const& parser, std::uint64_
 namespace dsl::safetensors::TYPENET_MODE {
 
 TYPENET_INLINE contents read_contents(std::string_view bytes, std::string const& name) {
-  static_assert(std::endian::native == std::endian::little, "numbers lie in the file as they do in memory");
+  static_assert(std::endian::native == std::endian::little,
+                "safetensors: files are little-endian, and so must be the machine");
   contents c;
   detail::header_parser parser(c, name);
   std::uint64_t length = 0;
