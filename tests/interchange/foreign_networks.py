@@ -178,23 +178,17 @@ def prepared(name):
 
 
 def calibrate(model, batch):
-    """Gives every batch normalisation the statistics of a batch. Otherwise the output hardly depends on the input."""
+    """Gives every batch normalisation the statistics of a batch."""
     import torch
+    from onnx_import_test import calibrate as calibrate_torch
 
-    with torch.no_grad():
-        if hasattr(model, "layers"):  # Keras
-            for layer in model.layers:
-                if type(layer).__name__ == "BatchNormalization":
-                    layer.momentum = 0.0
-            model(batch, training=True)
-            return
-        norms = [m for m in model.modules() if isinstance(m, torch.nn.modules.batchnorm._BatchNorm)]
-        if norms:
-            for m in norms:
-                m.momentum = 1.0
-                m.train()
-            model(batch)
-            model.eval()
+    if not hasattr(model, "layers"):
+        return calibrate_torch(model, batch)
+    with torch.no_grad():  # Keras
+        for layer in model.layers:
+            if type(layer).__name__ == "BatchNormalization":
+                layer.momentum = 0.0
+        model(batch, training=True)
 
 
 def channels_first(name, array):

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What onnx_import_test.py asks: what typenet predicts with the network of an ONNX file.
 //   onnx_imported FILE.onnx INPUT OUTPUT
-// INPUT and OUTPUT are floats of one batch after the other. Prints the fingerprint of the graph and the number of
-// parameters.
+// INPUT and OUTPUT are floats of one batch after the other. Prints the fingerprint of the graph, that of its
+// frozen layers, and the number of parameters.
 #include <dsl/io/onnx_import.hpp>
 
 #include <dsl/dsl.hpp>
@@ -38,7 +38,8 @@ int main(int count, char** word) {
     std::ofstream out(word[3], std::ios::binary);
     out.write(reinterpret_cast<char const*>(y.data()), static_cast<std::streamsize>(y.size() * sizeof(float)));
     if (!out.flush()) throw dsl::file_error(std::string("cannot write ") + word[3]);
-    std::printf("%016" PRIx64 " %lld\n", dsl::detail::fingerprint_of(g), dsl::parameter_count(g));
+    std::printf("%016" PRIx64 " %016" PRIx64 " %lld\n", dsl::detail::fingerprint_of(g),
+                dsl::detail::fingerprint_of_frozen(g), dsl::parameter_count(g));
   } catch (std::exception const& e) {
     std::fprintf(stderr, "error: %s\n", e.what());
     return 1;

@@ -77,9 +77,77 @@ TEST_CASE("onnx import: activations are recognised in whatever operators a frame
         "network<features<3>, residual<relu>>;");
   // A number times a value, and plus one, are layers, too.
   CHECK(made([](model& m) { m.numbers("n", {2}), m.add("Mul", {"n", "x"}, "a"), m.add("Relu", {"a"}, "y"); }) ==
-        "network<features<3>, channel_scale, relu>;");
+        "network<features<3>, frozen<channel_scale>, relu>;");
   CHECK(made([](model& m) { m.numbers("n", {2}), m.add("Sub", {"x", "n"}, "y"); }) ==
-        "network<features<3>, conv2d<3, 1, groups<3>>>;");
+        "network<features<3>, frozen<conv2d<3, 1, groups<3>>>>;");
+}
+
+TEST_CASE("onnx import: training does not change the constants of a file, only its weights", "[onnx]") {
+  auto const constant = [](model& m, std::string const& name, std::vector<float> const& values) {
+    pb::NodeProto& n = m.add("Constant", {}, name);
+    pb::AttributeProto& a = *n.add_attribute();
+    a.set_name("value"), a.set_type(pb::AttributeProto::TENSOR);
+    pb::TensorProto& t = *a.mutable_t();
+    t.set_data_type(pb::TensorProto::FLOAT), t.add_dims(static_cast<std::int64_t>(values.size()));
+    t.set_raw_data(values.data(), values.size() * sizeof(float));
+  };
+  auto const made = [&](std::function<void(model&)> const& add) {
+    model m({1, 3});
+    add(m);
+    return layers_of(m.bytes());
+  };
+  CHECK(made([&](model& m) { constant(m, "c", {2, 3, 4}), m.add("Mul", {"x", "c"}, "y"); }) ==
+        "network<features<3>, frozen<channel_scale>>;");
+  CHECK(made([&](model& m) { constant(m, "c", {2, 3, 4}), m.add("Sub", {"x", "c"}, "y"); }) ==
+        "network<features<3>, frozen<conv2d<3, 1, groups<3>>>>;");
+  CHECK(made([&](model& m) {  // a number that is spread over the channels
+          m.numbers("n", {2}), m.wholes("three", {3}), m.add("Expand", {"n", "three"}, "c"),
+              m.add("Mul", {"x", "c"}, "y");
+        }) == "network<features<3>, frozen<channel_scale>>;");
+  CHECK(made([&](model& m) { m.numbers("w", {2, 3, 4}), m.add("Mul", {"x", "w"}, "y"); }) ==
+        "network<features<3>, channel_scale>;");
+  CHECK(made([&](model& m) {  // computed from a weight
+          m.numbers("w", {2, 3, 4}), m.add("Neg", {"w"}, "c"), m.add("Mul", {"x", "c"}, "y");
+        }) == "network<features<3>, channel_scale>;");
+  CHECK(made([&](model& m) {
+          m.tensor("w", {3, 3}, std::vector<float>(9, 1.0F)), m.add("MatMul", {"x", "w"}, "a");
+          m.add("Tanh", {"x"}, "b"), m.add("Sub", {"a", "b"}, "y");
+        }) == "network<features<3>, add<dense<3>, sequential<dsl::tanh, frozen<channel_scale>>>>;");
+  model tokens({1, 2, 1, 3});
+  constant(tokens, "c", {1, 2, 3}), tokens.add("Add", {"x", "c"}, "y");
+  CHECK(layers_of(tokens.bytes()) == "network<image<2, 1, 3>, frozen<position_embedding>>;");
+  model pads({1, 2, 3, 3});
+  pads.wholes("sides", {0, 0, 1, 1, 0, 0, 0, 0}), pads.add("Pad", {"x", "sides"}, "a"), pads.add("Relu", {"a"}, "y");
+  CHECK(layers_of(pads.bytes()) ==
+        "network<image<2, 3, 3>, frozen<conv2d<2, 2, pad<1>, groups<2>, bias<false>>>, relu>;");
+  auto const norm = [](bool has_weights) {
+    model m({1, 4, 2, 2});
+    m.wholes("apart", {1, 2, 8}), m.wholes("back", {1, 4, 2, 2}), m.numbers("one", {1, 1}), m.numbers("zero", {0, 0});
+    m.add("Reshape", {"x", "apart"}, "a"), m.add("InstanceNormalization", {"a", "one", "zero"}, "b");
+    m.add("Reshape", {"b", "back"}, "c"), m.tensor("norm.weight", {4, 1, 1}, {1, 2, 3, 4});
+    m.add(has_weights ? "Mul" : "Relu",
+          has_weights ? std::vector<std::string>{"c", "norm.weight"} : std::vector<std::string>{"c"}, "y");
+    return layers_of(m.bytes());
+  };
+  CHECK(norm(false) == "network<image<4, 2, 2>, frozen<group_norm<2>>, relu>;");
+  CHECK(norm(true) == "network<image<4, 2, 2>, named<\"norm\", group_norm<2>>>;");
+
+  // What training does: the weights change, the constant does not.
+  model m({1, 3});
+  m.tensor("fc.weight", {3, 3}, {1, 0, 0, 0, 1, 0, 0, 0, 1}), m.numbers("fc.bias", {0, 0, 0}), m.numbers("n", {2});
+  model::set(m.add("Gemm", {"x", "fc.weight", "fc.bias"}, "a"), "transB", 1), m.add("Mul", {"a", "n"}, "y");
+  dsl::imported_network const net(m.bytes(), "x.onnx", "");
+  dsl::graph_view const g = net.view();
+  CHECK_THAT(net.header("x"), Catch::Contains("frozen<channel_scale>"));
+  dsl::trainer t(dsl::reference<float>{}.make_engine(g, {.loss = dsl::loss::mean_squared_error}), 0.1);
+  for (int k = 0; k < g.size.parameters; ++k) t.engine().write_parameter(k, net.weights(k).data());
+  std::vector<float> const x{1, 2, 3}, wanted{0, 0, 0};
+  t.train_on_batch(x, wanted);
+  REQUIRE(g.size.parameters == 3);
+  std::vector<float> kernel(9), scale(3);
+  t.engine().read_parameter(0, kernel.data()), t.engine().read_parameter(2, scale.data());
+  CHECK(kernel != net.weights(0));
+  CHECK(scale == std::vector<float>{2, 2, 2});
 }
 
 TEST_CASE("onnx import: reshapes and transposes are layers only where an operator needs one", "[onnx]") {

@@ -46,8 +46,10 @@ TEST_CASE("onnx import: what typenet writes comes back as the same graph with th
     }
     dsl::imported_network const back(bytes, "x.onnx", "");
     INFO(back.header("x"));
-    if (others.count(name) == 0)
+    if (others.count(name) == 0) {
       CHECK(dsl::detail::fingerprint_of(back.view()) == dsl::detail::fingerprint_of(network));
+      CHECK(dsl::detail::fingerprint_of_frozen(back.view()) == 0);  // all weights are trainable
+    }
     dsl::test::drawn_batch const batch(t.graph(), 3, 5);
     std::vector<float> const ours = dsl::test::predicted(t, batch), theirs = predicted(back, batch);
     REQUIRE(ours.size() == theirs.size());

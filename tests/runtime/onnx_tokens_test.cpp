@@ -73,7 +73,7 @@ TEST_CASE("onnx import: attention is recognised in the operators that exporters 
   CHECK(layers_of(filled.bytes()) == "network<image<4, 1, 5>, pointwise_dense<12>, causal_attention<2>>;");
   // Another scale than 1 / sqrt(2) becomes a layer of the queries.
   CHECK(layers_of(attention(plain, 1).bytes()) ==
-        "network<image<4, 1, 5>, pointwise_dense<12>, channel_split<channel_scale, identity, identity>, "
+        "network<image<4, 1, 5>, pointwise_dense<12>, channel_split<frozen<channel_scale>, identity, identity>, "
         "attention<2>>;");
 
   auto const refused = [](std::function<void(model&)> const& mask) {
@@ -221,8 +221,9 @@ TEST_CASE("onnx import: padding belongs to the window behind it", "[onnx]") {
       if (n.op_type() == "MaxPool") model::set(n, "kernel_shape", {3, 3});
     });
   };
-  CHECK(layers_of(alone("MaxPool").bytes()) ==
-        "network<image<2, 4, 4>, conv2d<2, kernel<4, 2>, pad<3, 1>, groups<2>, bias<false>>, max_pool2d<3, 1>>;");
+  CHECK(
+      layers_of(alone("MaxPool").bytes()) ==
+      "network<image<2, 4, 4>, frozen<conv2d<2, kernel<4, 2>, pad<3, 1>, groups<2>, bias<false>>>, max_pool2d<3, 1>>;");
   std::vector<float> const one = dsl::imported_network(alone("Relu").bytes(), "x.onnx", "").weights(0);
   std::vector<float> wanted(16);
   wanted[5] = wanted[13] = 1;  // row 2 of 4, column 1 of 2

@@ -267,7 +267,7 @@ TYPENET_INLINE void onnx_reader::attend(bool weights_first) {
        "must scale the products of queries and keys by a factor from 1e-30 to 1e30", std::to_string(p.scale));
   if (std::fabs(rest - 1) > 1e-4) {
     spend(static_cast<std::size_t>(s.channels));
-    q = scaled(q, std::vector<float>(static_cast<std::size_t>(s.channels), static_cast<float>(rest)), 0);
+    q = scaled(q, std::vector<float>(static_cast<std::size_t>(s.channels), static_cast<float>(rest)), false);
   }
   auto const is_part = [&](onnx_value const& part, int i) {
     onnx_layer const& l = layer(part);

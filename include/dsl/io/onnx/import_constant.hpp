@@ -17,7 +17,8 @@ struct onnx_constant {
   bool is_whole = false;
   std::vector<float> reals{};
   std::vector<std::int64_t> wholes{};
-  std::string name{};  // in the file; empty if it was computed
+  std::string name{};      // in the file; empty if it was computed
+  bool is_weight = false;  // whether it is a weight of the file or was computed from one; single numbers are constants
 
   std::size_t count() const { return is_whole ? wholes.size() : reals.size(); }
   double at(std::size_t i) const { return is_whole ? static_cast<double>(wholes[i]) : static_cast<double>(reals[i]); }

@@ -60,7 +60,8 @@ TYPENET_INLINE value onnx_lowering::child(onnx_tree const& t, value in, int& ind
                                           "named_input", "named_output",  "residual",   "concat",   "add",
                                           "multiply",    "channel_split", "repeat"};
   char const* word_of = words[static_cast<int>(one_layer->what)];
-  if (one_layer->what == word::layer) word_of = facts_of(layer(one_layer->layer).what).name;
+  if (one_layer->what == word::layer)
+    word_of = layer(one_layer->layer).is_constant ? "frozen" : facts_of(layer(one_layer->layer).what).name;
   int size = 0;
   while (word_of[size] != '\0') ++size;
   int const parent = b_.enter(index++, {word_of, size});
@@ -72,7 +73,13 @@ TYPENET_INLINE value onnx_lowering::child(onnx_tree const& t, value in, int& ind
 TYPENET_INLINE value onnx_lowering::inside(onnx_tree const& t, value in) {
   using word = onnx_tree::word;
   switch (t.what) {
-    case word::layer: layers_.push_back(t.layer); return one(layer(t.layer), in);
+    case word::layer: {
+      layers_.push_back(t.layer);
+      bool const outside = b_.freeze(layer(t.layer).is_constant);
+      value const out = one(layer(t.layer), in);
+      b_.freeze(outside);
+      return out;
+    }
     case word::identity: return in;
     case word::repeat:
     case word::sequential: return children_of(t, in);

@@ -308,6 +308,7 @@ TYPENET_INLINE onnx_value onnx_reader::padded(onnx_value const& v, option::pad c
   // The kernel's one 1 is where the padding that the window needs is left over: row i of the result is row i - top.
   int const rows = zeros.top + zeros.bottom + 1, columns = zeros.left + zeros.right + 1;
   onnx_layer l;
+  l.is_constant = true;
   l.what.kind = op::conv2d;
   l.what.groups = s.channels;
   l.what.window = {rows, columns, 1, zeros.top + zeros.bottom, zeros.left + zeros.right};

@@ -19,6 +19,7 @@ struct onnx_layer {
   bool has_bias = true;       // of a convolution
   bool is_reordered = false;  // whether a convolution's input channels have another order than in the file
   int kernel_rank = 4;        // of a convolution: 2 of pointwise_dense, whose kernel is a matrix, and 3 of conv1d
+  bool is_constant = false;   // whether its weights are constants of the file, which training does not change
   bool takes_scale = false;   // of a normalisation: the next operator may be its gamma
   bool takes_shift = false;   // or its beta
   std::vector<int> inputs{};  // layers

@@ -35,6 +35,7 @@ TYPENET_INLINE onnx_value onnx_reader::normalised(onnx_value const& x, op kind, 
   l.what.groups = groups;
   l.weights = {std::vector<float>(channels, 1.0F), std::vector<float>(channels, 0.0F)};
   l.takes_scale = l.takes_shift = true;
+  l.is_constant = !file_.is_own();  // until an operand or an operator has a weight
   return append(std::move(l), x, shape_of(x), x->axes);
 }
 
@@ -64,6 +65,9 @@ TYPENET_INLINE void onnx_reader::read_instance_norm() {
     }
   }
   if (!l.takes_scale) l.path = path_of_weight(number(1));
+  for (int k = 0; k < 2; ++k)
+    if (number(1 + k)->is_weight && (!l.takes_scale || number(1 + k)->name.find('.') != std::string::npos))
+      l.is_constant = false;
   give(v);
 }
 
@@ -89,6 +93,7 @@ TYPENET_INLINE void onnx_reader::read_group_norm() {
   for (std::size_t c = 0; c < l.weights[0].size(); ++c)
     is_plain = is_plain && l.weights[0][c] == 1.0F && l.weights[1][c] == 0.0F;
   l.takes_scale = l.takes_shift = is_plain;
+  l.is_constant = l.is_constant && !number(1)->is_weight && !number(2)->is_weight;
   if (!is_plain) l.path = path_of_weight(number(1));
   give(v);
 }
@@ -103,7 +108,7 @@ TYPENET_INLINE bool onnx_reader::read_scale_and_shift() {
       if (n != (k == 3 ? 0.0F : 1.0F)) return false;
   onnx_layer& l = layer(x);
   l.weights = {parameter(1, {channels}), parameter(2, {channels})};
-  l.takes_scale = l.takes_shift = false;
+  l.takes_scale = l.takes_shift = l.is_constant = false;
   l.path = path_of_weight(number(1));
   give(view(x, x->axes));
   return true;

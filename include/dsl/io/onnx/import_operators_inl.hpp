@@ -101,12 +101,14 @@ TYPENET_INLINE bool onnx_reader::read_with_constant() {
   int const at = is_constant(0) ? 0 : is_constant(1) ? 1 : -1;
   if (at < 0) return false;
   constant const c = number(at);
+  // typenet writes Sub and Div only to normalise an input.
+  bool const is_weight = c->is_weight && !(file_.is_own() && (type == "Sub" || type == "Div"));
   onnx_value const& lazy = operand(1 - at).value;
   if (c->count() == 1 && c->dims.size() <= lazy->axes.size() + 8) {
     // A single number may belong to an activation, unless it is the bias of a single unit.
     onnx_value const& x = lazy;
     bool const is_bias = adds && x->what.empty() && x->readers == 1 && shape_of(x).channels == 1 && !layer(x).has_bias;
-    if (!is_bias) return false;
+    if (!is_bias && !(file_.is_own() && is_weight)) return false;
   }
   onnx_value x = value(1 - at);
   std::size_t const rank = x->axes.size();
@@ -124,8 +126,8 @@ TYPENET_INLINE bool onnx_reader::read_with_constant() {
     }
   has_positions = has_positions || (file_.is_own() && node_->doc_string().ends_with("position_embedding)"));
   if (has_positions && adds) {
-    if (type == "Sub" && at == 0) x = scaled(x, minus_ones(x), 0);
-    add_positions(x, c, type == "Sub" && at == 1 ? -1.0F : 1.0F);
+    if (type == "Sub" && at == 0) x = scaled(x, minus_ones(x), false);
+    add_positions(x, c, type == "Sub" && at == 1 ? -1.0F : 1.0F, is_weight);
     return true;
   }
   need(!has_positions, "must have a constant that varies only along the channels", "one that varies along other axes");
@@ -140,19 +142,20 @@ TYPENET_INLINE bool onnx_reader::read_with_constant() {
     float const n = static_cast<float>(c->at(i));
     numbers[i] = type == "Sub" && at == 1 ? -n : type == "Div" ? 1 / n : n;
   }
-  if (type == "Sub" && at == 0) x = scaled(x, minus_ones(x), axis);
+  if (type == "Sub" && at == 0) x = scaled(x, minus_ones(x), false);
   need(type != "Div" || at == 1, "must divide by a constant", "a constant divided by a value");
   if (!adds) {
     if (before == x && x->readers == 1 && layer(x).takes_scale) {
       layer(x).weights[0] = std::move(numbers);
       layer(x).takes_scale = false;
+      layer(x).is_constant = layer(x).is_constant && !is_weight;
       layer(x).path = path_of_weight(c);
       give(view(x, x->axes));
       return true;
     }
     std::string const path = path_;
     take_path_of(c);
-    onnx_value const v = scaled(x, numbers, axis);
+    onnx_value const v = scaled(x, numbers, is_weight);
     path_ = path;
     give(v);
     return true;
@@ -161,6 +164,7 @@ TYPENET_INLINE bool onnx_reader::read_with_constant() {
   if (before == x && x->readers == 1 && l.takes_shift) {
     l.weights[1] = std::move(numbers);
     l.takes_scale = l.takes_shift = false;
+    l.is_constant = l.is_constant && !is_weight;
     give(view(x, x->axes));
     return true;
   }
@@ -172,21 +176,23 @@ TYPENET_INLINE bool onnx_reader::read_with_constant() {
     give(view(x, x->axes));
     return true;
   }
-  give(shifted(x, numbers, axis));
+  give(shifted(x, numbers, is_weight));
   return true;
 }
 
-TYPENET_INLINE onnx_value onnx_reader::scaled(onnx_value const& x, std::vector<float> const& by, std::size_t) {
+TYPENET_INLINE onnx_value onnx_reader::scaled(onnx_value const& x, std::vector<float> const& by, bool is_weight) {
   spend(by.size());
   onnx_layer l;
+  l.is_constant = !is_weight;
   l.what.kind = op::channel_scale;
   l.weights.push_back(by);
   return append(std::move(l), x, shape_of(x), x->axes);
 }
 
-TYPENET_INLINE onnx_value onnx_reader::shifted(onnx_value const& x, std::vector<float> const& by, std::size_t) {
+TYPENET_INLINE onnx_value onnx_reader::shifted(onnx_value const& x, std::vector<float> const& by, bool is_weight) {
   spend(2 * by.size());
   onnx_layer l;  // a 1x1 convolution that only adds its bias to every pixel
+  l.is_constant = !is_weight;
   l.what.kind = op::conv2d;
   l.what.groups = shape_of(x).channels;
   l.weights = {std::vector<float>(by.size(), 1.0F), by};
@@ -206,7 +212,7 @@ TYPENET_INLINE bool onnx_reader::read_join() {
   }
   if (type == "Sub" && node_->input_size() == 2) {
     onnx_value const a = value(0), b = value(1);
-    give(sum({a, scaled(b, minus_ones(b), 0)}));
+    give(sum({a, scaled(b, minus_ones(b), false)}));
     return true;
   }
   if (type == "Mul" && node_->input_size() == 2) {

@@ -127,8 +127,10 @@ class onnx_reader {
     spend(static_cast<std::size_t>(shape_of(x).channels));
     return std::vector<float>(static_cast<std::size_t>(shape_of(x).channels), -1.0F);
   }
-  [[gnu::cold]] onnx_value scaled(onnx_value const& x, std::vector<float> const& by, std::size_t axis);
-  [[gnu::cold]] onnx_value shifted(onnx_value const& x, std::vector<float> const& by, std::size_t axis);
+  /// Multiplies each channel by a number. If these numbers are not weights, training does not change them.
+  [[gnu::cold]] onnx_value scaled(onnx_value const& x, std::vector<float> const& by, bool is_weight);
+  /// Adds a number to each channel.
+  [[gnu::cold]] onnx_value shifted(onnx_value const& x, std::vector<float> const& by, bool is_weight);
   /// Reads an operator with two operands: a value, and a constant that has one number or one per channel.
   [[gnu::cold]] bool read_with_constant();
   [[gnu::cold]] onnx_value sliced(onnx_value const& x, std::size_t axis, std::int64_t begin, std::int64_t end);
@@ -175,7 +177,7 @@ class onnx_reader {
   [[gnu::cold]] void read_class_token();
   [[gnu::cold]] void read_embedding();
   /// Adds a constant that differs between pixels, times `sign`.
-  [[gnu::cold]] void add_positions(onnx_value const& x, constant const& c, float sign);
+  [[gnu::cold]] void add_positions(onnx_value const& x, constant const& c, float sign, bool is_weight);
   /// Sets the path of the next layer to the name of a weight that has no module of its own.
   [[gnu::cold]] void take_path_of(constant const& c);
   [[gnu::cold]] void multiply_queries();

@@ -248,8 +248,12 @@ TYPENET_INLINE onnx_reader::known& onnx_reader::operand(int i) {
   if (found != known_.end()) return found->second;
   auto const tensor = unread_.find(name);
   if (tensor == unread_.end()) damaged("must read values that earlier nodes compute; found " + shown(name));
-  return known_.emplace(name, known{nullptr, std::make_shared<onnx_constant>(file_.read(*tensor->second))})
-      .first->second;
+  auto c = std::make_shared<onnx_constant>(file_.read(*tensor->second));
+  // Files do not say which of their tensors were trained. A single number is rarely a weight; in files that typenet
+  // wrote, it is one if its name is a path.
+  bool const is_path = file_.is_own() && c->name.find_first_of("./") != std::string::npos;
+  c->is_weight = !c->is_whole && (c->count() > 1 || is_path);
+  return known_.emplace(name, known{nullptr, std::move(c)}).first->second;
 }
 
 TYPENET_INLINE onnx_reader::constant onnx_reader::number(int i) {
@@ -324,6 +328,8 @@ TYPENET_INLINE void onnx_reader::spend(std::size_t numbers) {
 
 TYPENET_INLINE void onnx_reader::give(onnx_constant c) {
   spend(c.count());
+  for (int i = 0; i < node_->input_size() && !c.is_whole; ++i)
+    if (is_constant(i)) c.is_weight = c.is_weight || operand(i).number->is_weight;
   give(known{nullptr, std::make_shared<onnx_constant>(std::move(c))});
 }
 
@@ -372,7 +378,7 @@ TYPENET_INLINE onnx_value onnx_reader::made(onnx_value const& v) {
     result = normalised(made(normal), op::layer_norm, 1, onnx_decimal(static_cast<float>(epsilon)));
   } else if (v->inputs.size() == 2 && !first && !second && (v->what == "Add" || v->what == "Mul" || v->what == "Sub")) {
     std::vector<onnx_value> both{made(v->inputs[0]), made(v->inputs[1])};
-    if (v->what == "Sub") both[1] = scaled(both[1], minus_ones(both[1]), 0);
+    if (v->what == "Sub") both[1] = scaled(both[1], minus_ones(both[1]), false);
     result = v->what == "Mul" ? product(both[0], both[1]) : sum(both);
   } else if (v->inputs.size() == 2 && (first || second) && !(first && v->what == "Div")) {
     onnx_value const in = made(v->inputs[first ? 1 : 0]);
@@ -382,9 +388,9 @@ TYPENET_INLINE onnx_value onnx_reader::made(onnx_value const& v) {
       return std::vector<float>(static_cast<std::size_t>(shape_of(in).channels), static_cast<float>(x));
     };
     if (v->what == "Mul" || v->what == "Div")
-      result = scaled(in, all(v->what == "Mul" ? n : 1 / n), in->axes.size());
+      result = scaled(in, all(v->what == "Mul" ? n : 1 / n), false);
     else if (v->what == "Add" || (v->what == "Sub" && second))
-      result = shifted(in, all(v->what == "Add" ? n : -n), in->axes.size());
+      result = shifted(in, all(v->what == "Add" ? n : -n), false);
   }
   if (!result) refuse("must be part of an activation that typenet has", "an unknown function");
   return become(v, result, place, path);

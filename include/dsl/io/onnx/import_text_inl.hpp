@@ -61,7 +61,8 @@ TYPENET_INLINE bool onnx_pads_same(onnx_network const& net, onnx_layer const& l)
   return text + (l.has_bias ? ">" : ", bias<false>>");
 }
 
-TYPENET_INLINE std::string onnx_layer_text(onnx_network const& net, onnx_layer const& l) {
+/// Returns a layer as C++ source, without frozen<...>.
+[[gnu::cold]] inline std::string onnx_plain_text(onnx_network const& net, onnx_layer const& l) {
   node const& x = l.what;
   window const& w = x.window;
   auto const size = [&] {
@@ -155,6 +156,11 @@ TYPENET_INLINE std::string onnx_layer_text(onnx_network const& net, onnx_layer c
     default: break;
   }
   return "identity";
+}
+
+TYPENET_INLINE std::string onnx_layer_text(onnx_network const& net, onnx_layer const& l) {
+  std::string const text = onnx_plain_text(net, l);
+  return l.is_constant ? "frozen<" + text + ">" : text;
 }
 
 TYPENET_INLINE bool onnx_same_type(onnx_network const& net, onnx_tree const& a, onnx_tree const& b) {

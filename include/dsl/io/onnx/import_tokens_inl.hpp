@@ -79,6 +79,7 @@ TYPENET_INLINE void onnx_reader::read_class_token() {
     for (std::int64_t t = tokens; t-- > 0;) {
       onnx_layer l;
       l.what.kind = op::class_token;
+      l.is_constant = !c->is_weight;
       std::vector<float> numbers(static_cast<std::size_t>(channels));
       for (std::size_t k = 0; k < numbers.size(); ++k)
         numbers[k] = c->reals[axis < channels_at ? static_cast<std::size_t>(t) * numbers.size() + k
@@ -96,7 +97,7 @@ TYPENET_INLINE void onnx_reader::read_class_token() {
   give(x);
 }
 
-TYPENET_INLINE void onnx_reader::add_positions(onnx_value const& x, constant const& c, float sign) {
+TYPENET_INLINE void onnx_reader::add_positions(onnx_value const& x, constant const& c, float sign, bool is_weight) {
   shape const s = shape_of(x);
   std::size_t const rank = x->axes.size();
   std::vector<std::int64_t> const dims = onnx_dims(x->axes);
@@ -113,6 +114,7 @@ TYPENET_INLINE void onnx_reader::add_positions(onnx_value const& x, constant con
   spend(static_cast<std::size_t>(s.size()));
   onnx_layer l;
   l.what.kind = op::position_embedding;
+  l.is_constant = !is_weight;
   std::vector<float> numbers(static_cast<std::size_t>(s.size()));
   std::vector<std::int64_t> at(rank);
   for (std::size_t k = 0; k < numbers.size(); ++k) {
