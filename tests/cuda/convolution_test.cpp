@@ -2,7 +2,7 @@
 // Tests convolutions from shapes to numbers on the simulated device: plans are found for a handle, timed, stored,
 // executed and captured. The device takes only graphs that the real cuDNN takes; its sums are computed from the
 // descriptors that it gets.
-#include <dsl/executors/cuda/plan_cache.hpp>
+#include <dsl/executors/cuda/choose_plan.hpp>
 
 #include "support/catch.hpp"
 #include "support/larger.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tests plans on disk that the real cuDNN made and restored for a GPU that is only described to it.
-#include <dsl/executors/cuda/plan_cache.hpp>
+#include <dsl/executors/cuda/choose_plan.hpp>
 
 #include "cuda/deviceless.hpp"
 #include "support/catch.hpp"
@@ -200,7 +200,7 @@ TEST_CASE("a chosen plan is found again, for exactly the same question") {
   different = o;
   different.deterministic = true;
   CHECK(!cache.find(on, small, different, "first"));
-  CHECK(!cache.find(on, small, o, "timed on drawn numbers"));
+  CHECK(!cache.find(on, small, o, "timed and compared"));
   CHECK(!cache.find(dsl::test::target_of(a, dsl::test::a100), small, o, "first"));
   CHECK(cache.find(on, small, o, "first"));
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tests how plans are timed and chosen: real plans for a described GPU, on streams whose clock the test sets.
-#include <dsl/executors/cuda/plan_cache.hpp>
+#include <dsl/executors/cuda/choose_plan.hpp>
 
 #include "cuda/deviceless.hpp"
 #include "support/catch.hpp"
@@ -57,7 +57,7 @@ struct clockwork {
   std::vector<std::pair<int, double>> disturbances{};  // additional time of the n-th graph launch
   double from_idle = 0;                                // additional time of a graph launch on an idle stream
   cudaError_t instantiate = cudaSuccess, synchronize = cudaSuccess;
-  std::chrono::milliseconds loading{0};  // time of the very first run, by the CPU's clock
+  std::chrono::milliseconds loading{0};  // time of each plan's first run, by the CPU's clock
 
   double now = 0;
   std::vector<void*> plans{};
@@ -92,7 +92,8 @@ api clockwork_api() {
   a.cudnnBackendExecute.function = [](cudnnHandle_t, cudnnBackendDescriptor_t plan, cudnnBackendDescriptor_t) {
     auto& known = device->plans;
     auto const at = static_cast<int>(std::find(known.begin(), known.end(), plan) - known.begin());
-    if (at == static_cast<int>(known.size())) known.push_back(plan), device->eager.push_back(0);
+    bool const is_new = at == static_cast<int>(known.size());
+    if (is_new) known.push_back(plan), device->eager.push_back(0);
     if (device->pending != cudaSuccess) return CUDNN_STATUS_EXECUTION_FAILED_CUDART;
     if (at == device->fatal) device->synchronize = cudaErrorIllegalAddress;
     auto const& statuses = device->capturing ? device->recorded_status : device->status;
@@ -105,12 +106,16 @@ api clockwork_api() {
       device->captured.push_back(at);
       return CUDNN_STATUS_SUCCESS;
     }
-    std::this_thread::sleep_for(std::exchange(device->loading, {}));
+    if (is_new) std::this_thread::sleep_for(device->loading);
     device->now += device->microseconds[static_cast<std::size_t>(at) % device->microseconds.size()];
     ++device->eager[static_cast<std::size_t>(at)];
     return CUDNN_STATUS_SUCCESS;
   };
   a.cudaGetLastError.function = [] { return std::exchange(device->pending, cudaSuccess); };
+  a.cudaMemsetAsync.function = [](void*, int, std::size_t, cudaStream_t) { return cudaSuccess; };
+  a.cudaMemcpyAsync.function = [](void*, void const*, std::size_t, cudaMemcpyKind, cudaStream_t) {
+    return cudaSuccess;  // every plan has written zeros
+  };
   a.cudaStreamSynchronize.function = [](cudaStream_t) {
     device->idle = true;
     return device->capturing ? cudaErrorStreamCaptureUnsupported : device->synchronize;
@@ -211,9 +216,10 @@ TEST_CASE("each plan's time is that of its best round, in graphs of ten runs aft
   plan_search const found = some_plans(4);
   REQUIRE(found.plans.size() == 4);
   auto const times = time_plans(handle, nullptr, found.plans, b.tensors(), b.address);
-  REQUIRE(times.size() == 4);
+  REQUIRE(times.microseconds.size() == 4);
+  CHECK(times.complete);
   for (std::size_t i = 0; i < 4; ++i) {
-    CHECK(times[i] == approx(b.clock.microseconds[i]));
+    CHECK(times.microseconds[i] == approx(b.clock.microseconds[i]));
     CHECK(b.clock.eager[i] == 2);
   }
   CHECK(b.clock.launches == 5 * (1 + 4));  // each round begins with an uncounted launch
@@ -224,8 +230,9 @@ TEST_CASE("without time only the first plan is measured") {
   bench b({.microseconds = {9, 5}});
   cudnn_handle handle(b.calls);
   auto const times = time_plans(handle, nullptr, some_plans(5).plans, b.tensors(), b.address, {.seconds = 0});
-  CHECK(times[0] == approx(9));
-  for (std::size_t i = 1; i < times.size(); ++i) CHECK(std::isinf(times[i]));
+  CHECK(times.microseconds[0] == approx(9));
+  for (std::size_t i = 1; i < times.microseconds.size(); ++i) CHECK(std::isinf(times.microseconds[i]));
+  CHECK(!times.complete);
   CHECK(b.clock.launches == 2);  // with one launch before it
 }
 
@@ -326,7 +333,7 @@ TEST_CASE("a plan that the device refuses is passed over") {
   bench b({.microseconds = {1, 5, 4}, .status = {{0, CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH}}});
   cudnn_handle handle(b.calls);
   plan_search const all = some_plans(3);
-  auto const times = time_plans(handle, nullptr, all.plans, b.tensors(), b.address);
+  auto const times = time_plans(handle, nullptr, all.plans, b.tensors(), b.address).microseconds;
   CHECK(std::isinf(times[0]));
   CHECK(times[1] == approx(5));
   CHECK(times[2] == approx(4));
@@ -350,7 +357,7 @@ TEST_CASE("a plan that fails in whatever way fails alone") {
       bench b({.microseconds = {4, 1, 5}});
       (when == 0 ? b.clock.status : b.clock.recorded_status)[1] = s;
       cudnn_handle handle(b.calls);
-      auto const times = time_plans(handle, nullptr, some_plans(3).plans, b.tensors(), b.address);
+      auto const times = time_plans(handle, nullptr, some_plans(3).plans, b.tensors(), b.address).microseconds;
       INFO("status " << s << ", " << when);
       CHECK(times[0] == approx(4));
       CHECK(std::isinf(times[1]));
@@ -359,7 +366,7 @@ TEST_CASE("a plan that fails in whatever way fails alone") {
     }
   bench b({.microseconds = {4, 1, 5}, .launch_status = {{1, cudaErrorLaunchOutOfResources}}});
   cudnn_handle handle(b.calls);
-  auto const times = time_plans(handle, nullptr, some_plans(3).plans, b.tensors(), b.address);
+  auto const times = time_plans(handle, nullptr, some_plans(3).plans, b.tensors(), b.address).microseconds;
   CHECK(times[0] == approx(4));
   CHECK(std::isinf(times[1]));
   CHECK(times[2] == approx(5));
@@ -370,7 +377,7 @@ TEST_CASE("a plan whose warm-up takes more than twice the quickest has no sample
   SKIP_WITHOUT_CUDNN();
   auto const timed = [](bench& b, timing_options const& o) {
     cudnn_handle handle(b.calls);
-    return time_plans(handle, nullptr, some_plans(3).plans, b.tensors(), b.address, o);
+    return time_plans(handle, nullptr, some_plans(3).plans, b.tensors(), b.address, o).microseconds;
   };
   bench b({.microseconds = {500, 180, 1000}});
   auto const times = timed(b, {});
@@ -391,13 +398,29 @@ TEST_CASE("a plan whose warm-up takes more than twice the quickest has no sample
   CHECK(others[2] == approx(1000));
 }
 
-TEST_CASE("what the first run loads takes no plan's time") {
+TEST_CASE("what first runs load takes no plan's time") {
   SKIP_WITHOUT_CUDNN();
-  bench b({.microseconds = {9, 5, 7}, .loading = std::chrono::milliseconds(1500)});
+  bench b({.microseconds = {9, 5, 7, 8}, .loading = std::chrono::milliseconds(300)});
   cudnn_handle handle(b.calls);
-  auto const times = time_plans(handle, nullptr, some_plans(3).plans, b.tensors(), b.address);
-  CHECK(times[1] == approx(5));
-  CHECK(times[2] == approx(7));
+  auto const times = time_plans(handle, nullptr, some_plans(4).plans, b.tensors(), b.address, {.seconds = 0.5});
+  CHECK(times.complete);
+  for (std::size_t i = 0; i < 4; ++i) CHECK(times.microseconds[i] == approx(b.clock.microseconds[i]));
+}
+
+TEST_CASE("a choice for which there was no time is not stored") {
+  SKIP_WITHOUT_CUDNN();
+  dsl::test::temporary_directory const folder;
+  plan_cache const cache(folder.path.string());
+  plan_search const all = some_plans(100);
+  bench b({.microseconds = {9, 8, 5, 7, 6}});
+  cudnn_handle handle(b.calls);
+  plan_bench const hurried{handle, nullptr, b.tensors(), b.address, {.seconds = 0}};
+  CHECK(choose_plan(h200_target(), small, {}, cache, &hurried).facts.tag() == all.plans[0].facts.tag());
+  CHECK(!cache.find(h200_target(), small, {}, "timed and compared"));
+  plan_bench const timer{handle, nullptr, b.tensors(), b.address};
+  b.clock.plans.clear(), b.clock.eager.clear();
+  CHECK(choose_plan(h200_target(), small, {}, cache, &timer).facts.tag() == all.plans[2].facts.tag());
+  CHECK(cache.find(h200_target(), small, {}, "timed and compared"));
 }
 
 TEST_CASE("failures while timing name the call and leave nothing behind") {

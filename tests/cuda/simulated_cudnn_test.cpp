@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Tests the double's convolutions: they compute what plain loops compute, engines differ in what a search for plans
 // must consider, workspaces are really used, and any call may fail.
-#include <dsl/executors/cuda/plan_cache.hpp>
+#include <dsl/executors/cuda/choose_plan.hpp>
 #include <dsl/operations/conv2d/loops.hpp>
 
 #include "support/simulated_device/cudnn_engines.hpp"
@@ -12,10 +12,13 @@
 #include "support/temporary_directory.hpp"
 
 #include <cmath>
+#include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 using dsl_test::simulated_device;
@@ -229,7 +232,7 @@ TEST_CASE("timing finds the engine that claims least time") {
     auto const found = find_plans(target, some, {.pass = pass::backward_weights, .workspace_limit = 1 << 18});
     buffer xs(b.a, 672, storage::bf16), ws(b.a, 768, storage::bf16), ys(b.a, 384, storage::bf16),
         work(b.a, 1 << 16, storage::f32);
-    auto const times = time_plans(*b.handle, b.s, found.plans, {xs.p, ws.p, nullptr, ys.p}, work.p);
+    auto const times = time_plans(*b.handle, b.s, found.plans, {xs.p, ws.p, nullptr, ys.p}, work.p).microseconds;
     auto const best = std::min_element(times.begin(), times.end()) - times.begin();
     CHECK(found.plans[static_cast<std::size_t>(best)].facts.has(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC));
     CHECK(times[static_cast<std::size_t>(best)] == approx(10));
@@ -300,6 +303,134 @@ TEST_CASE("a stored plan that can't be run or recorded is missing, and is replac
       CHECK(chosen({{first, when}}, o, cache) == "engine 4");
       CHECK(chosen({}, o, cache) == "engine 4");
     }
+}
+
+namespace {
+
+std::vector<std::string> warnings;
+
+/// Collects warnings as long as it lives.
+struct listening {
+  void (*before)(char const*) = std::exchange(dsl::on_warning, [](char const* text) { warnings.push_back(text); });
+  listening() { warnings.clear(); }
+  listening(listening const&) = delete;
+  listening& operator=(listening const&) = delete;
+  ~listening() { dsl::on_warning = before; }
+};
+
+std::size_t files_in(std::string const& folder, std::string const& prefix) {
+  std::size_t count = 0;
+  for (auto const& entry : std::filesystem::directory_iterator(folder))
+    count += entry.path().filename().string().rfind(prefix, 0) == 0;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("an engine that computes other numbers is named, and left out from then on") {
+  using trouble = dsl_test::engine_trouble;
+  listening const here;
+  for (int const wrong : {2, 0}) {  // the fastest, the first
+    INFO("engine " << wrong);
+    dsl::test::temporary_directory const folder;
+    plan_cache const cache(folder.path.string());
+    warnings.clear();
+    std::string const right = wrong == 2 ? "engine 4" : "engine 2";
+    CHECK(chosen({{wrong, trouble::wrong_numbers}}, {}, cache) == right);
+    REQUIRE(warnings.size() == 1);
+    CHECK_THAT(warnings[0],
+               Catch::Contains("cuda: engine " + std::to_string(wrong) + ", knobs") &&
+                   Catch::Contains("computes other numbers than two other plans of backward_weights bf16: batch 2"));
+    // It would be chosen again if it were tried.
+    CHECK(files_in(folder.path.string(), "plan-") == 1);
+    CHECK(chosen({}, {.workspace_limit = 1 << 18}, cache) == right);
+    for (auto const& entry : std::filesystem::directory_iterator(folder.path))
+      if (entry.path().filename().string().rfind("plan-", 0) == 0) std::filesystem::remove(entry.path());
+    CHECK(chosen({}, {}, cache) == right);
+    CHECK(chosen({}, {.deterministic = true}, cache) == "engine 0");  // another question
+    CHECK(warnings.size() == 1);
+  }
+}
+
+TEST_CASE("where no two engines agree, cuDNN's first is used, and not stored") {
+  using trouble = dsl_test::engine_trouble;
+  listening const here;
+  std::vector<trouble> all;
+  for (auto const& e : dsl_test::simulated::all_engines())
+    all.push_back({static_cast<int>(e.index), trouble::wrong_numbers});
+  dsl::test::temporary_directory const folder;
+  plan_cache const cache(folder.path.string());
+  CHECK(chosen(all, {}, cache) == "engine 0");
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings[0], Catch::Contains("no two plans compute the same numbers for backward_weights bf16"));
+  CHECK(files_in(folder.path.string(), "plan-") == 0);
+  CHECK(chosen({}, {}, cache) == "engine 2");
+  CHECK(warnings.size() == 1);
+}
+
+TEST_CASE("right engines agree in every pass, precision and place, and a wrong one does not") {
+  struct question {
+    convolution_options options;
+    int pitch = 0;
+  };
+  bench b{{.troubles = {{0, dsl_test::engine_trouble::wrong_numbers}}}};
+  {
+    plan_target const target(*b.handle);
+    int compared = 0;
+    for (precision const factors : {precision::bf16, precision::tf32})
+      for (question const& q :
+           {question{{.pass = pass::forward}}, question{{.pass = pass::forward}, 24},
+            question{{.pass = pass::backward_data}}, question{{.pass = pass::backward_data, .accumulate = true}},
+            question{{.pass = pass::backward_weights}}}) {
+        convolution c = some;
+        c.output_pitch = q.pitch;
+        convolution_options o = q.options;
+        o.precision = factors, o.workspace_limit = 1 << 18;
+        storage const type = factors == precision::bf16 ? storage::bf16 : storage::f32;
+        long long const outputs = c.output_count() / c.out_channels * (q.pitch ? q.pitch : c.out_channels);
+        buffer xs(b.a, static_cast<std::size_t>(c.input_count()), type),
+            ws(b.a, static_cast<std::size_t>(c.kernel_count()), type), ys(b.a, static_cast<std::size_t>(outputs), type),
+            work(b.a, 1 << 16, storage::f32);
+        convolution_tensors const t{xs.p, ws.p, nullptr, ys.p};
+        backend::written_tensor const w = backend::written_by(c, o, t);
+        auto const of = [&](convolution_plan const& p, long long most) {
+          xs.write(numbers(c.input_count(), 1), b.s), ws.write(numbers(c.kernel_count(), 2), b.s);
+          ys.write(numbers(outputs, 3), b.s);
+          return backend::numbers_of(*b.handle, b.s, p, w, t, work.p, most);
+        };
+        plan_search const found = find_plans(target, c, o);
+        INFO(describe(c, o) << ": " << found.summary());
+        REQUIRE(found.plans.size() >= (q.pitch ? 2 : 3));
+        REQUIRE(found.plans[0].facts.engine == 0);
+        std::vector<float> const wrong = of(found.plans[0], 1 << 20), right = of(found.plans[1], 1 << 20);
+        CHECK(right.size() == static_cast<std::size_t>(w.pixels * w.channels));
+        CHECK(!backend::agree(wrong, right, backend::most_difference(factors)));
+        for (std::size_t i = 2; i < found.plans.size(); ++i, ++compared)
+          CHECK(backend::agree(of(found.plans[i], 1 << 20), right, backend::most_difference(factors)));
+        // Of a large result the first and the last pixels are compared.
+        std::vector<float> ends(right.begin(), right.begin() + 2 * w.channels);
+        ends.insert(ends.end(), right.end() - 2 * w.channels, right.end());
+        CHECK(backend::agree(of(found.plans[1], 2 * w.channels), ends, backend::most_difference(factors)));
+      }
+    CHECK(compared > 10);
+  }
+  b.end();
+  CHECK(b.device.report() == "");
+}
+
+TEST_CASE("numbers agree up to rounding; a NaN agrees with a NaN") {
+  float const nan = std::numeric_limits<float>::quiet_NaN(), infinite = std::numeric_limits<float>::infinity();
+  using backend::agree;
+  CHECK(agree({1, 2}, {1, 2.01F}, 0.01));
+  CHECK(!agree({1, 2}, {1, 2.1F}, 0.01));
+  CHECK(agree({0, 0}, {0, 0}, 0));
+  CHECK(!agree({0, 1e-30F}, {0, 0}, 0.1));
+  CHECK(agree({nan, infinite, 1}, {nan, infinite, 1}, 0));
+  CHECK(!agree({nan, 1}, {1, 1}, 0.5));
+  CHECK(!agree({1, 1}, {nan, 1}, 0.5));
+  CHECK(!agree({infinite, 1}, {1, 1}, 0.5));
+  CHECK(!agree({1, 1}, {infinite, 1}, 0.5));
+  CHECK(!agree({}, {}, 1));
 }
 
 TEST_CASE("of strides only a result's in a slice of whole 16 bytes are known") {

@@ -190,7 +190,10 @@ inline cudnnStatus_t execute(state& s, cudnnHandle_t handle, cudnnBackendDescrip
   double const milliseconds = find_engine(program->engine)->microseconds * 1e-3;
   error = enqueue_with_workspace(
       s, *q, "cudnnBackendExecute", milliseconds, workspace, bytes, expect,
-      [&s, program, memory] { run_program(*program, memory, s.random, s.options.truncates_tf32); },
+      [&s, program, memory] {
+        run_program(*program, memory, s.random, s.options.truncates_tf32);
+        if (trouble_of(s, program->engine, engine_trouble::wrong_numbers)) spoil_result(*program, memory);
+      },
       [program, memory] { fill_with_nan(*program, memory); }, {plan});
   if (error == cudaSuccess && finds_an_error())
     return refuse(s, CUDNN_STATUS_EXECUTION_FAILED_CUDART, "execute: an error is pending after the launch");

@@ -29,10 +29,11 @@ enum class timing {
   random  // each call decides at random
 };
 
-/// A made-up cuDNN engine (simulated_device/cudnn_engines.hpp) that the heuristics list and that then fails, each time.
+/// A made-up cuDNN engine (simulated_device/cudnn_engines.hpp) that the heuristics list and that then fails, each time,
+/// or computes wrong numbers: its result's first quarter is its index.
 struct engine_trouble {
   int engine = 0;
-  enum { when_built, when_run, when_recorded } when = when_run;
+  enum { when_built, when_run, when_recorded, wrong_numbers } when = when_run;
   int status = CUDNN_STATUS_EXECUTION_FAILED;
 };
 

@@ -4,12 +4,8 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/cache_folder.hpp>
 #include <dsl/executors/cuda/plan_search.hpp>
-#include <dsl/executors/cuda/plan_timing.hpp>
-#include <dsl/executors/cuda/plan_trials.hpp>
 
-#include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <locale>
 #include <memory>
 #include <optional>
@@ -128,9 +124,6 @@ inline std::optional<convolution_plan> from_engine(plan_target const& on, convol
   }
 }
 
-// The maximum number of plans that are compiled, one after the other, until one of them runs.
-inline constexpr int most_compiled_in_turn = 4;
-
 }  // namespace dsl::cu::backend::TYPENET_MODE
 
 namespace dsl::cu::TYPENET_MODE {
@@ -181,68 +174,5 @@ class plan_cache {
  private:
   std::string folder_;
 };
-
-/// The tensors with which plans are timed. `workspace` has as many bytes as the option workspace_limit. Timing
-/// overwrites the tensor that the pass writes.
-struct plan_bench {
-  cudnn_handle& handle;
-  cudaStream_t stream;
-  convolution_tensors tensors;
-  void* workspace;
-  timing_options timing{};
-};
-
-/// Returns the plan to use: the one in the cache, or otherwise the fastest on the bench. Without a bench, or if plans
-/// must be deterministic, it is the plan that cuDNN ranks first, since two runs that time plans may choose plans that
-/// round differently. With a bench, every plan is run and recorded once before it is chosen. A stored plan for which
-/// this fails is ignored and replaced, and a plan that ended the device or the program is never tried again. Throws
-/// no_plan_error with the reason if there is no plan, and executor_error that names the plan if the device fails while
-/// running it.
-[[gnu::cold]] inline convolution_plan choose_plan(plan_target const& on, convolution const& c,
-                                                  convolution_options const& o, plan_cache const& cache,
-                                                  plan_bench const* bench = nullptr) {
-  bool const timed = bench && !o.deterministic;
-  char const* const way = timed ? "timed on drawn numbers" : "first";
-  plan_trials trials(bench ? cache.folder() : "", "trials-" + plan_cache::file_of(plan_cache::key_of(on, c, o, "")),
-                     describe(c, o));
-  auto const runs_now = [&](convolution_plan const& p) {
-    api const& a = bench->handle.calls();
-    bench->handle.set_stream(bench->stream);
-    backend_descriptor const pack = bind_tensors(p, bench->tensors, bench->workspace);
-    bool const runs_once = try_execute(bench->handle, p, pack);
-    a(a.cudaStreamSynchronize, bench->stream);  // fails if the device has failed
-    return runs_once && backend::repeated_runs(bench->handle, bench->stream, p, pack, 1).runs();
-  };
-  auto const runs = [&](convolution_plan const& p) {
-    return !bench || (!trials.was_fatal(p.facts) && trials.first_run(p, [&] { return runs_now(p); }));
-  };
-  if (std::optional<convolution_plan> known = cache.find(on, c, o, way); known && runs(*known))
-    return std::move(*known);
-  auto const first_that_runs = [&] {
-    convolution_options one = o;
-    one.most_plans = 1;
-    one.most_compiled = std::max(o.most_compiled, backend::most_compiled_in_turn);
-    return find_plans(on, c, one, runs);
-  };
-  plan_search found = timed ? find_plans(on, c, o) : first_that_runs();
-  std::erase_if(found.plans, [&](convolution_plan const& p) { return trials.was_fatal(p.facts); });
-  std::size_t best = 0;
-  bool none_runs = false;
-  if (timed && !found.plans.empty()) {
-    std::vector<double> const times =
-        time_plans(bench->handle, bench->stream, found.plans, bench->tensors, bench->workspace, bench->timing,
-                   [&](convolution_plan const& p, auto const& run) { return trials.first_run(p, run); });
-    best = static_cast<std::size_t>(std::min_element(times.begin(), times.end()) - times.begin());
-    none_runs = times[best] == std::numeric_limits<double>::infinity();
-  }
-  // As a last resort, use the plans that were not compiled for lack of time, and the fallback list.
-  if (timed && (none_runs || (found.plans.empty() && found.skipped > 0))) found = first_that_runs(), best = 0;
-  if (found.plans.empty())
-    throw no_plan_error(
-        detail::message({"cudnn: no plan ", none_runs ? "runs" : "is left", " for ", describe(c, o), " on ", on.name(),
-                         ", from ", found.summary(), "; allow more workspace, or another precision"}));
-  cache.store(on, c, o, way, found.plans[best]);
-  return std::move(found.plans[best]);
-}
 
 }  // namespace dsl::cu::TYPENET_MODE

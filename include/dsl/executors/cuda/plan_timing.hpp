@@ -19,13 +19,19 @@ struct timing_options {
   int warm_ups = 2;    // runs before timing, since kernels are loaded at their first run
   int runs = 10;       // a sample is the mean of this number of runs
   int rounds = 5;      // each plan has one sample per round, and the best counts: a disturbance spoils only one
-  double seconds = 2;  // time limit: after it, no other plan and no other round is begun
+  double seconds = 2;  // after this time, first runs not counted, no other plan and no other round is begun
   double longest = 2;  // plans this many times slower than the quickest warm-up get no samples, if warm_ups > 1
 };
 
 /// Runs a plan for the first time by calling its second argument, and returns the result. If the function is empty, the
 /// plan is run directly.
 using first_run = std::function<bool(convolution_plan const&, std::function<bool()> const& run)>;
+
+/// How long plans take.
+struct plan_times {
+  std::vector<double> microseconds{};  // infinity for plans that fail in any way, that are slow, or were not run
+  bool complete = true;                // false if there was no time to run every plan
+};
 
 }  // namespace dsl::cu::TYPENET_MODE
 
@@ -126,27 +132,36 @@ inline constexpr double enqueuing_milliseconds = 0.05;
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// Returns the microseconds that each plan takes with these tensors, which stay in the cache if they fit. The result is
-/// infinity for plans that fail in any way, that are slow, or for which there was no time left; the first plan that
-/// runs is always timed. `workspace` must suffice for every plan. The content of the written tensor is lost. The stream
+/// Returns how long each plan takes with these tensors, which stay in the cache if they fit. The first plan that runs
+/// is always timed. `workspace` must suffice for every plan. The content of the written tensor is lost. The stream
 /// must not be capturing. Throws executor_error if the device fails, or a call that is not specific to a plan.
-[[gnu::cold]] inline std::vector<double> time_plans(cudnn_handle& h, cudaStream_t s,
-                                                    std::vector<convolution_plan> const& plans,
-                                                    convolution_tensors const& t, void* workspace,
-                                                    timing_options const& o = {}, first_run const& first = {}) {
+[[gnu::cold]] inline plan_times time_plans(cudnn_handle& h, cudaStream_t s, std::vector<convolution_plan> const& plans,
+                                           convolution_tensors const& t, void* workspace, timing_options const& o = {},
+                                           first_run const& first = {}) {
   using clock = std::chrono::steady_clock;
   api const& a = h.calls();
-  std::optional<clock::time_point> begin;  // set after the first run, in which cuDNN loads libraries
+  // The end of the first plan's first run, later by every other first run: cuDNN loads libraries and kernels in them,
+  // which says nothing about the plans.
+  std::optional<clock::time_point> begin;
   auto const passed = [&](double share) {
     return begin && std::chrono::duration<double>(clock::now() - *begin).count() > share * o.seconds;
   };
   h.set_stream(s);
   std::list<backend::timed_plan> candidates;
-  for (std::size_t i = 0; i < plans.size() && (candidates.empty() || !passed(0.5)); ++i) {
+  plan_times best{.microseconds = std::vector<double>(plans.size(), std::numeric_limits<double>::infinity())};
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    if (!candidates.empty() && passed(0.5)) {
+      best.complete = false;
+      break;
+    }
     backend::timed_plan& c = candidates.emplace_back(a, i, plans[i], bind_tensors(plans[i], t, workspace));
     auto const warm_up = [&] { return c.warm_up(h, s); };
+    clock::time_point const before = clock::now();
     bool runs = first ? first(c.plan, warm_up) : warm_up();
-    if (runs && !begin) begin = clock::now();
+    if (begin)
+      *begin += clock::now() - before;
+    else if (runs)
+      begin = clock::now();
     for (int more = 1; runs && more < o.warm_ups; ++more) runs = c.warm_up(h, s);
     if (!runs) candidates.pop_back();
   }
@@ -166,7 +181,6 @@ namespace dsl::cu::TYPENET_MODE {
   };
   drop_failed();
 
-  std::vector<double> best(plans.size(), std::numeric_limits<double>::infinity());
   for (int round = 0; !candidates.empty() && round < std::max(o.rounds, 1) && (round == 0 || !passed(1)); ++round) {
     candidates.front().graph->launch(s);  // not counted, so that the first sample also follows other work
     for (backend::timed_plan& c : candidates) {
@@ -176,8 +190,9 @@ namespace dsl::cu::TYPENET_MODE {
     }
     a(a.cudaStreamSynchronize, s);
     for (backend::timed_plan const& c : candidates)
-      best[c.index] = c.graph->runs() ? std::min(best[c.index], 1e3 * c.milliseconds(a) / runs)
-                                      : std::numeric_limits<double>::infinity();
+      best.microseconds[c.index] = c.graph->runs()
+                                       ? std::min(best.microseconds[c.index], 1e3 * c.milliseconds(a) / runs)
+                                       : std::numeric_limits<double>::infinity();
     drop_failed();
   }
   return best;

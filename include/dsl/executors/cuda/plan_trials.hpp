@@ -18,10 +18,10 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// The plans of one convolution that ended the device or the program when they ran for the first time. A file of the
-/// cache names the plan that is being tried, and the process and machine that try it. If a later start on that machine
-/// finds such an entry and the process no longer exists, the plan is excluded. With an empty folder nothing is
-/// remembered.
+/// The plans of one convolution that ended the device or the program when they ran for the first time, or computed
+/// wrong numbers. A file of the cache names the plan that is being tried, and the process and machine that try it. If a
+/// later start on that machine finds such an entry and the process no longer exists, the plan is excluded. With an
+/// empty folder nothing is remembered.
 class plan_trials {
  public:
   /// `file` is the name of the file; `what` names the convolution in messages.
@@ -43,6 +43,12 @@ class plan_trials {
 
   bool was_fatal(plan_facts const& f) const {
     return !fatal_.empty() && std::find(fatal_.begin(), fatal_.end(), f.tag()) != fatal_.end();
+  }
+
+  /// Excludes a plan from now on.
+  void exclude(plan_facts const& f) {
+    fatal_.push_back(f.tag());
+    write();
   }
 
   /// Runs the plan by calling `run`, and returns whether that succeeds. Throws an executor_error that names the

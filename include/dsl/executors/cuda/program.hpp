@@ -5,7 +5,7 @@
 #include <dsl/executors/cuda/arena.hpp>
 #include <dsl/executors/cuda/kernel_library.hpp>
 #include <dsl/executors/cuda/matrix_product.hpp>
-#include <dsl/executors/cuda/plan_cache.hpp>
+#include <dsl/executors/cuda/choose_plan.hpp>
 #include <dsl/executors/cuda/resident_data.hpp>
 #include <dsl/executors/engine.hpp>
 #include <dsl/executors/host/task.hpp>
