@@ -25,17 +25,27 @@ concept layer = requires(value (*lower)(builder&, value)) { lower = &L::lower; }
 template <class... Ts>
 struct types {};
 
-template <class Device, class... Layers>
-struct on;  // defined by <dsl/placement.hpp>
+namespace option {
+/// The first argument of on<...>.
+struct device {
+  int number;
+};
+}  // namespace option
+
+/// A device of the machine, numbered from 0: a GPU, or a set of processor cores. It is a value, not a type, so that a
+/// plain number in its place, on<1, ...>, breaks a rule instead of ending the declaration.
 template <int I>
-struct device;
+inline constexpr option::device device{I};
+
+template <auto Device, class... Layers>
+struct on;  // defined by <dsl/placement.hpp>
 
 namespace detail {
 
 /// Whether T is an on<...> although <dsl/placement.hpp> is not included.
 template <class T>
 inline constexpr bool lacks_placement = false;
-template <class Device, class... Layers>
+template <auto Device, class... Layers>
 inline constexpr bool lacks_placement<on<Device, Layers...>> = true;
 
 /// A layer as a value. Combinators loop over an array of these, because Clang rejects fold expressions of more than 256

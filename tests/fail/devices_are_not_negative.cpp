@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // EXPECT: on: a device's number must be at least 0
-// EXPECT-RE: dsl::at<0, 1>, (Layer=)?dsl::on<dsl::device<-1>, dsl::.*>, (Device=)?-1
+// EXPECT-RE: dsl::at<0, 1>, (Layer=)?dsl::on<[^,]*-1[^,]*, dsl::.*>, (Device=)?-1
 #include <dsl/language.hpp>
 #include <dsl/placement/on.hpp>
 

@@ -6,23 +6,17 @@
 
 namespace dsl {
 
-/// A device of the machine, numbered from 0: a GPU, or a set of processor cores.
-template <int I>
-struct device {
-  static constexpr int number = I;
-};
-
 /// Runs layers in sequence on one device, which also holds their parameters. If several on<> contain a layer, the
 /// innermost applies; a layer outside any on<> is on device 0. Values are copied between devices as needed. Branches of
 /// a concat or add that are on different devices run at the same time. Results are the same as on one device.
-template <class Device, class... Layers>
+template <auto Device, class... Layers>
 struct on {
   using children = types<Layers...>;
 
   static constexpr value lower(builder& b, value in) {
     int number = 0;
-    if constexpr (requires { Device::number; })
-      number = Device::number;
+    if constexpr (requires(option::device d) { d = Device; })
+      number = Device.number;
     else
       b.require(false, {.broken = rule::on_names_a_device, .first = in.shape});
     b.require(number >= 0, {.broken = rule::devices_are_not_negative, .first = in.shape, .found = number});

@@ -400,7 +400,7 @@ struct branches_broadcast {
 
 template <class At, class Layer, bool IsDevice = false>
 struct on_names_a_device {
-  static_assert(IsDevice, "on: its first type must be a device; write on<device<1>, ...>");
+  static_assert(IsDevice, "on: its first argument must be a device; write on<device<1>, ...>");
 };
 
 template <class At, class Layer, bool IsThere = false>

@@ -129,7 +129,7 @@ namespace dsl::rules {
       return "multiply: the branches must have equally many channels, or one of them a single channel; and the same "
              "height and width, or one of them a single pixel";
     case rule::slope_is_not_negative: return "activation: the slope must be a number of at least 0";
-    case rule::on_names_a_device: return "on: its first type must be a device; write on<device<1>, ...>";
+    case rule::on_names_a_device: return "on: its first argument must be a device; write on<device<1>, ...>";
     case rule::on_needs_placement: return "on: placing layers on devices needs a header; include <dsl/placement.hpp>";
     case rule::devices_are_not_negative: return "on: a device's number must be at least 0";
     case rule::devices_have_layers: return "on: no layer is on this device; number the devices 0, 1, 2 without gaps";
