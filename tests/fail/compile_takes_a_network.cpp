@@ -9,4 +9,4 @@ using model = dsl::network<dsl::image<3, 32, 32>, dsl::minigooglenet<10>>;
 #else
 using model = dsl::minigooglenet<10>;
 #endif
-dsl::trainer make() { return dsl::compile<model>(dsl::reference{}, dsl::sgd{.learning_rate = 5e-3}, {.seed = 1}); }
+dsl::trainer make() { return dsl::compile<model>(dsl::sgd{.learning_rate = 5e-3}); }

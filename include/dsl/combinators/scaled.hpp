@@ -54,27 +54,28 @@ struct scaling {
   static constexpr void leave(builder& b, update_factors const& outside) { b.set_factors(outside); }
 };
 
+// A function of the data sets is also called scaled, hence dsl::.
 template <auto How, class List>
 struct scaled_each;
 template <auto How, class... Layers>
 struct scaled_each<How, types<Layers...>> {
-  using type = types<scaled<How, Layers>...>;
+  using type = types<dsl::scaled<How, Layers>...>;
 };
 
 /// Whether scaled<How, A, B> in a list of layers stands for scaled<How, A>, scaled<How, B>; see is_of_each_layer.
 template <auto How, class First, class Second, class... Rest>
   requires is_factor<How>
-inline constexpr bool stands_for_several<scaled<How, First, Second, Rest...>> = true;
+inline constexpr bool stands_for_several<dsl::scaled<How, First, Second, Rest...>> = true;
 template <auto How, class First, class Second, class... Rest>
   requires is_factor<How>
-struct spread<scaled<How, First, Second, Rest...>>
+struct spread<dsl::scaled<How, First, Second, Rest...>>
     : scaled_each<How, typename flattened<First, Second, Rest...>::type> {};
 template <auto How, int Count, class... Layers>
   requires is_factor<How>
-inline constexpr bool stands_for_several<scaled<How, repeat<Count, Layers...>>> = true;
+inline constexpr bool stands_for_several<dsl::scaled<How, repeat<Count, Layers...>>> = true;
 template <auto How, int Count, class... Layers>
   requires is_factor<How>
-struct spread<scaled<How, repeat<Count, Layers...>>>
+struct spread<dsl::scaled<How, repeat<Count, Layers...>>>
     : scaled_each<How, typename spread<repeat<Count, Layers...>>::type> {};
 
 }  // namespace detail

@@ -93,7 +93,7 @@ template <class Network, executor Executor, optimizer Optimizer, std::same_as<to
 template <class Network, executor Executor, optimizer Optimizer, std::same_as<towers> Towers>
 [[gnu::cold]] auto compile(Executor const& on, Optimizer const& optimizer, Towers const& t) {
   static_assert(alignof(typename detail::first_words<Network>::type) > 0);
-  detail::require_crossentropy_suits<Network>();
+  static_assert(alignof(typename detail::loss_words<Network>::type) > 0);
   return compile<Network>(on, optimizer, t, compile_options{});
 }
 /// Prepares a replicate<G, ...> for training on devices 0, 1, 2, ... of this process.

@@ -18,6 +18,7 @@
 #include <concepts>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace dsl::TYPENET_MODE {
@@ -74,15 +75,31 @@ constexpr void require_budgets_are_kept() {
   }
 }
 
-/// Requires that the default loss, cross-entropy, suits the network.
+/// Names the class with the error message if the first argument of compile<...> is broken or no network. As with
+/// first_words, nothing is instantiated in between, so that the sentence is among the first lines.
 template <class Network>
-constexpr void require_crossentropy_suits() {
+struct network_words {
+  using type = std::conditional_t<is_network<Network>, rules::nothing, broken::compile_takes_a_network<Network, false>>;
+};
+template <class Input, class... Layers>
+struct network_words<network<Input, Layers...>> : first_words<network<Input, Layers...>> {};
+
+/// Returns the output for which the default loss, cross-entropy, does not suit; -1 if there is none.
+template <class Network>
+constexpr int unsuitable_output() {
   if constexpr (is_network<Network>)
-    if constexpr (Network::is_sound)
-      if constexpr (constexpr int k = first_unsuitable(Network::view(), loss::categorical_crossentropy); k >= 0)
-        static_cast<void>(
-            sizeof(broken::crossentropy_takes_probabilities<Network, last_of(Network::view(), k).kind, false>));
+    if constexpr (Network::is_sound) return first_unsuitable(Network::view(), loss::categorical_crossentropy);
+  return -1;
 }
+/// Names the class with the error message if the default loss does not suit the network.
+template <class Network, int Output = unsuitable_output<Network>()>
+struct loss_words {
+  using type = broken::crossentropy_takes_probabilities<Network, last_of(Network::view(), Output).kind, false>;
+};
+template <class Network>
+struct loss_words<Network, -1> {
+  using type = rules::nothing;
+};
 
 /// Returns the engine's options. Throws option_error for a loss that does not suit the network's output, and for
 /// invalid numbers.
@@ -130,7 +147,7 @@ namespace dsl::TYPENET_MODE {
 /// editors analyse the function and show errors in the network.
 template <class Network, executor Executor, optimizer Optimizer>
 [[gnu::cold]] auto compile(Executor const& on, Optimizer const& optimizer, compile_options const& o) {
-  static_assert(alignof(typename detail::first_words<Network>::type) > 0);
+  static_assert(alignof(typename detail::network_words<Network>::type) > 0);
   detail::require_budgets_are_kept<Network, Executor>();
   if constexpr (Network::is_sound)  // otherwise the compiler has already reported what is wrong
     static_assert(detail::sound<Network, Executor>(),
@@ -142,20 +159,21 @@ template <class Network, executor Executor, optimizer Optimizer>
 /// Compiles with cross-entropy as the loss, and checks at compile time that it suits the network.
 template <class Network, executor Executor, optimizer Optimizer>
 [[gnu::cold]] auto compile(Executor const& on, Optimizer const& optimizer) {
-  static_assert(alignof(typename detail::first_words<Network>::type) > 0);
-  detail::require_crossentropy_suits<Network>();
+  static_assert(alignof(typename detail::network_words<Network>::type) > 0);
+  static_assert(alignof(typename detail::loss_words<Network>::type) > 0);
   return compile<Network>(on, optimizer, compile_options{});
 }
 
 /// Prepares a network for training on dsl::native{}, with all processors that this process may use.
 template <class Network, optimizer Optimizer>
 [[gnu::cold]] auto compile(Optimizer const& optimizer, compile_options const& o) {
-  static_assert(alignof(typename detail::first_words<Network>::type) > 0);
+  static_assert(alignof(typename detail::network_words<Network>::type) > 0);
   return compile<Network>(native{}, optimizer, o);
 }
 template <class Network, optimizer Optimizer>
 [[gnu::cold]] auto compile(Optimizer const& optimizer) {
-  static_assert(alignof(typename detail::first_words<Network>::type) > 0);
+  static_assert(alignof(typename detail::network_words<Network>::type) > 0);
+  static_assert(alignof(typename detail::loss_words<Network>::type) > 0);
   return compile<Network>(native{}, optimizer);
 }
 
