@@ -80,7 +80,11 @@ void write_weights(dsl::imported_network const& net, std::string const& path) {
                    {p.dims, p.dims + p.rank},
                    {reinterpret_cast<char const*>(values.data()), values.size() * sizeof(float)}});
   }
-  dsl::safetensors::write(path, std::move(all), {{"format", "pt"}});
+  dsl::safetensors::text_by_name metadata{{"format", "pt"}};
+  dsl::normalization const by = net.normalization();  // of a file that save_onnx wrote with .normalize
+  if (!by.empty())
+    for (auto& entry : dsl::normalization_metadata(g, by)) metadata.push_back(std::move(entry));
+  dsl::safetensors::write(path, std::move(all), std::move(metadata));
 }
 
 }  // namespace

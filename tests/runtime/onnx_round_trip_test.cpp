@@ -4,14 +4,19 @@
 #include <dsl/io/onnx_import.hpp>
 
 #include <dsl/training/fingerprint.hpp>
+#include <dsl/training/predictor.hpp>
 
 #include "support/catch.hpp"
 #include "support/onnx_networks.hpp"
+#include "support/temporary_directory.hpp"
 
 #include <unistd.h>
 
+#include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -139,4 +144,75 @@ TEST_CASE("onnx import: a network takes the weights of a file with its structure
   CHECK_THAT(
       (complaint<network<picture, conv2d<3, 3>, block>>(file.path)),
       Catch::Contains("(GlobalAveragePool) must be a layer of the network; found that the network ends before it"));
+}
+
+TEST_CASE("onnx import: a file that normalises its inputs has the network's structure and its normalisation",
+          "[onnx]") {
+  using namespace dsl;
+  using model = network<
+      image<2, 2, 3>,
+      concat<sequential<conv2d<3, 3>, relu, flatten, dense<3>>, sequential<named_input<"row", features<4>>, dense<2>>,
+             sequential<named_input<"one", features<1>>, dense<1>>>,
+      dsl::tanh, dense<2>>;
+  auto const numbers = [](int count, float from) {
+    auto all = std::make_shared<std::vector<float>>();
+    for (int i = 0; i < count; ++i) all->push_back(from + static_cast<float>(i) / 4);
+    return all;
+  };
+  trainer t = drawn_trainer<model>();
+  t.set_normalization({.inputs = {{.input = "", .mean = numbers(12, -1), .deviation = numbers(12, 0.5F)},
+                                  {.input = "row", .mean = nullptr, .deviation = numbers(4, 2)},
+                                  {.input = "one", .mean = numbers(1, 3), .deviation = nullptr}}});
+  std::string const bytes = serialize_onnx(t.engine(), {.normalize = true});
+  imported_network const back(bytes, "x.onnx", "");
+  CHECK(detail::fingerprint_of(back.view()) == detail::fingerprint_of(model::view()));
+  CHECK(back.normalization() == t.normalization());
+  CHECK_THAT(back.header("x"), Catch::Contains("normalises its inputs"));
+
+  // Inputs of other names: their order counts.
+  using other = network<
+      image<2, 2, 3>,
+      concat<sequential<conv2d<3, 3>, relu, flatten, dense<3>>, sequential<named_input<"a", features<4>>, dense<2>>,
+             sequential<named_input<"b", features<1>>, dense<1>>>,
+      dsl::tanh, dense<2>>;
+  test::temporary_directory const here;
+  save_onnx(t.engine(), here / "normalized.onnx", {.normalize = true});
+  predictor p = make_predictor<other>(reference{});
+  load_onnx(p, here / "normalized.onnx");
+  dsl::normalization const loaded = p.normalization();
+  REQUIRE(loaded.inputs.size() == 3);
+  CHECK(*loaded.find("")->mean == *numbers(12, -1));
+  CHECK(*loaded.find("")->deviation == *numbers(12, 0.5F));
+  CHECK_FALSE(loaded.find("a")->mean);
+  CHECK(*loaded.find("a")->deviation == *numbers(4, 2));
+  CHECK(*loaded.find("b")->mean == *numbers(1, 3));
+
+  // A file without one leaves the network's own.
+  trainer u = drawn_trainer<model>(2), plain = drawn_trainer<model>(3);
+  u.set_normalization({.inputs = {{.input = "one", .mean = numbers(1, 5), .deviation = nullptr}}});
+  save_onnx(plain.engine(), here / "plain.onnx", {});
+  load_onnx(u, here / "plain.onnx");
+  CHECK(*u.normalization().find("one")->mean == *numbers(1, 5));
+
+  // What typenet does not write is refused.
+  auto const complaint_about = [&](auto const& change) {
+    detail::onnx_messages::ModelProto m;
+    REQUIRE(m.ParseFromString(bytes));
+    change(*m.mutable_graph());
+    try {
+      imported_network const broken(m.SerializeAsString(), "x.onnx", "");
+    } catch (onnx_error const& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  auto const set_first = [](char const* name, float to) {
+    return [name, to](detail::onnx_messages::GraphProto& g) {
+      for (auto& tensor : *g.mutable_initializer())
+        if (tensor.name() == name) std::memcpy(tensor.mutable_raw_data()->data(), &to, sizeof to);
+    };
+  };
+  CHECK_THAT(complaint_about(set_first("deviation", 0)), Catch::Contains("(Div) must have finite numbers"));
+  CHECK_THAT(complaint_about(set_first("mean", INFINITY)), Catch::Contains("(Sub) must have finite numbers"));
+  CHECK_THAT(complaint_about([](auto& g) { g.mutable_node(1)->set_op_type("Sub"); }), Catch::Contains("a second one"));
 }

@@ -9,4 +9,5 @@
 #include <dsl/io/safetensors/contents.hpp>
 #include <dsl/io/safetensors/read.hpp>
 #include <dsl/io/safetensors/write.hpp>
+#include <dsl/io/safetensors/normalization.hpp>
 #include <dsl/io/safetensors/weights.hpp>

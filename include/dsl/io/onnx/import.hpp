@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/data/normalization.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/io/onnx/import_lower.hpp>
 #include <dsl/io/onnx/import_network.hpp>
@@ -33,6 +34,10 @@ class imported_network {
 
   /// Returns a C++ header that defines NAMESPACE::model and asserts the shape of its output and its parameters.
   [[gnu::cold]] std::string header(std::string const& namespace_name) const;
+
+  /// Returns the mean and the deviation with which the file normalises its inputs, if save_onnx wrote the file with
+  /// .normalize. They are not part of the model. The names of the inputs are those of the model.
+  dsl::normalization normalization() const;
 
   /// Returns the graph of the model. The view is valid as long as this object exists.
   graph_view view() const { return graph_.view(); }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/data/normalization.hpp>
 #include <dsl/detail/mode.hpp>
+#include <dsl/graph/graph.hpp>
 #include <dsl/io/onnx/import.hpp>
 #include <dsl/io/onnx/import_arithmetic.hpp>
 #include <dsl/io/onnx/import_attention.hpp>
@@ -18,6 +20,7 @@
 #include <dsl/io/weight_names.hpp>
 #include <dsl/rules/judge.hpp>
 #include <dsl/rules/sentence.hpp>
+#include <dsl/training/checks.hpp>
 
 #include <memory>
 #include <string>
@@ -95,6 +98,19 @@ TYPENET_INLINE std::string imported_network::place(int n) const {
   return from < 0 ? "a channel_split" : net_.layers[static_cast<std::size_t>(from)].place;
 }
 
+TYPENET_INLINE normalization imported_network::normalization() const {
+  dsl::normalization all;
+  graph_view const g = graph_.view();
+  for (int n = 0; n < g.size.nodes; ++n) {
+    auto const from = static_cast<std::size_t>(graph_.layers[static_cast<std::size_t>(n)]);
+    if (g.nodes[n].kind != op::input || from >= net_.moments.size()) continue;
+    input_moments m = net_.moments[from];
+    if (is_further_input(g, n)) m.input = detail::name_of_input(g, n);
+    if (m.mean || m.deviation) all.inputs.push_back(std::move(m));
+  }
+  return all;
+}
+
 TYPENET_INLINE std::string imported_network::header(std::string const& namespace_name) const {
   graph_view const g = graph_.view();
   auto const with_marks = [](long long n) {
@@ -117,6 +133,10 @@ TYPENET_INLINE std::string imported_network::header(std::string const& namespace
       text += "// The input channels of " + detail::onnx_comment(l.place) +
               " are in a different order than in the file:\n// take its weights from the file that onnx_to_typenet has "
               "written, not from the original file.\n";
+  if (!net_.moments.empty())
+    text +=
+        "// The file normalises its inputs. The mean and the deviation are with the weights that onnx_to_typenet has\n"
+        "// written; they are not part of the network.\n";
   text += "#pragma once\n\n#include <dsl/language.hpp>\n\nnamespace " + own + " {\n\nusing namespace dsl;\n\n";
   text += detail::onnx_printer(net_).print(tree_, graph_.is_intended ? "intended<" + input + ">" : input);
   text += "\nstatic_assert(model::gives<" + shape +

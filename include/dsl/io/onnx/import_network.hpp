@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/data/normalization.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/graph/node.hpp>
 #include <dsl/layers/pool2d.hpp>
@@ -34,6 +35,7 @@ struct onnx_network {
   std::vector<onnx_layer> layers{};
   std::vector<std::pair<std::string, int>> outputs{};  // name and layer; the first one is the result
   std::vector<std::string> input_names{};              // of the layers that are inputs, in order
+  std::vector<input_moments> moments{};                // of these inputs; their names are empty
   std::string summary{};                               // the producer of the file
   bool is_own = false;                                 // whether typenet produced it
 };

@@ -22,8 +22,8 @@ TYPENET_INLINE void onnx_reader::read_node() {
   for (auto const& a : node_->attribute())
     need(!a.has_g() && a.graphs_size() == 0, "must not contain a graph, since typenet's networks have no control flow",
          "one in the attribute " + shown(a.name()));
-  if (fold() || read_attention() || read_tokens() || read_with_constant() || read_function() || read_movement() ||
-      read_layer() || read_join())
+  if (fold() || read_normalization() || read_attention() || read_tokens() || read_with_constant() || read_function() ||
+      read_movement() || read_layer() || read_join())
     return;
   refuse("must be an operator that typenet has a layer for", shown(node_->op_type()));
 }
@@ -91,6 +91,34 @@ TYPENET_INLINE bool onnx_reader::read_function() {
   need(base != nullptr, "must have an operand that depends on the input", "constants");
   f->base = base;
   give(f);
+  return true;
+}
+
+TYPENET_INLINE bool onnx_reader::read_normalization() {
+  bool const is_mean = node_->op_type() == "Sub";
+  if (!file_.is_own() || (!is_mean && node_->op_type() != "Div") || node_->input_size() != 2 || !has(0) || !has(1) ||
+      !is_constant(1))
+    return false;  // typenet writes Sub and Div for nothing else
+  onnx_value const v = operand(0).value;
+  auto const inputs = made_.input_names.size();
+  if (!v || !v->what.empty() || static_cast<std::size_t>(v->node) >= inputs) return false;
+  constant const c = number(1);
+  auto const count = static_cast<std::size_t>(shape_of(v).size());
+  need(c->count() == count, "must have a constant with a number for each number of the input",
+       std::to_string(c->count()) + " instead of " + std::to_string(count));
+  made_.moments.resize(inputs);
+  input_moments& m = made_.moments[static_cast<std::size_t>(v->node)];
+  auto& to = is_mean ? m.mean : m.deviation;
+  need(!to && !(is_mean && m.deviation), "must be the one Sub or Div that normalises its input", "a second one");
+  auto numbers = std::make_shared<std::vector<float>>(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    float const n = (*numbers)[i] = static_cast<float>(c->at(i));
+    need(std::isfinite(n) && (is_mean || n != 0), "must have finite numbers, and must not divide by 0",
+         std::to_string(n));
+  }
+  to = std::move(numbers);
+  --v->readers;  // this one
+  give(v);
   return true;
 }
 

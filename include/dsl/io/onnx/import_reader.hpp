@@ -131,6 +131,9 @@ class onnx_reader {
   [[gnu::cold]] onnx_value scaled(onnx_value const& x, std::vector<float> const& by, bool is_weight);
   /// Adds a number to each channel.
   [[gnu::cold]] onnx_value shifted(onnx_value const& x, std::vector<float> const& by, bool is_weight);
+  /// Whether an operator is part of the normalisation of an input that the option .normalize of save_onnx writes. If
+  /// so, keeps its numbers; it is not a layer.
+  [[gnu::cold]] bool read_normalization();
   /// Reads an operator with two operands: a value, and a constant that has one number or one per channel.
   [[gnu::cold]] bool read_with_constant();
   [[gnu::cold]] onnx_value sliced(onnx_value const& x, std::size_t axis, std::int64_t begin, std::int64_t end);

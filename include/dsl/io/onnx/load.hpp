@@ -4,6 +4,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/engine.hpp>
 #include <dsl/io/onnx/import.hpp>
+#include <dsl/training/predictor.hpp>
 #include <dsl/training/trainer.hpp>
 
 #include <string>
@@ -26,9 +27,11 @@ namespace dsl::TYPENET_MODE {
 /// Loads the weights of an ONNX file into a network with the same structure: the same layers, connected in the same
 /// way, with branches in the same order. Names do not matter. The file may lack the network's dropout layers and a
 /// softmax at its end. If the structure differs, throws an onnx_error that names the first node and layer that differ,
-/// and leaves the weights unchanged.
+/// and leaves the weights unchanged. If save_onnx wrote the file with .normalize, the normalisation of its inputs
+/// becomes that of the network; other files do not change the normalisation.
 [[gnu::cold]] void load_onnx(engine& e, std::string const& path, onnx_import_options const& o = {});
 [[gnu::cold]] void load_onnx(trainer& t, std::string const& path, onnx_import_options const& o = {});
+[[gnu::cold]] void load_onnx(predictor& p, std::string const& path, onnx_import_options const& o = {});
 
 }  // namespace dsl::TYPENET_MODE
 

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/data/normalization.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/graph/facts.hpp>
+#include <dsl/graph/graph.hpp>
 #include <dsl/io/onnx/load.hpp>
 #include <dsl/io/onnx/names.hpp>
+#include <dsl/training/checks.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dsl::detail::TYPENET_MODE {
@@ -88,6 +92,27 @@ TYPENET_INLINE void require_same_structure(graph_view const& g, imported_network
     fail(net.place(theirs[count]) + " must be a layer of the network; found that the network ends before it");
 }
 
+/// Returns a file's normalisation under the names of the network's inputs. Both have the same structure.
+[[gnu::cold]] inline normalization onnx_normalization(graph_view const& g, imported_network const& net) {
+  normalization all = net.normalization();
+  graph_view const f = net.view();
+  for (input_moments& m : all.inputs) {
+    if (m.input.empty()) continue;
+    int number = 0, theirs = 0;  // of the further input
+    for (int n = 1; n < f.size.nodes; ++n)
+      if (is_further_input(f, n)) {
+        ++number;
+        if (name_of_input(f, n) == m.input) theirs = number;
+      }
+    number = 0;
+    std::string name;
+    for (int n = 1; n < g.size.nodes; ++n)
+      if (is_further_input(g, n) && ++number == theirs) name = name_of_input(g, n);
+    m.input = std::move(name);
+  }
+  return all;
+}
+
 }  // namespace dsl::detail::TYPENET_MODE
 
 namespace dsl::TYPENET_MODE {
@@ -96,10 +121,16 @@ TYPENET_INLINE void load_onnx(engine& e, std::string const& path, onnx_import_op
   std::unique_ptr<imported_network> const net = import_onnx(path, o);
   detail::require_same_structure(e.graph(), *net, path);
   for (int k = 0; k < e.graph().size.parameters; ++k) e.write_parameter(k, net->weights(k).data());
+  normalization n = detail::onnx_normalization(e.graph(), *net);
+  if (!n.empty()) e.set_normalization(std::make_shared<normalization const>(std::move(n)));
 }
 
 TYPENET_INLINE void load_onnx(trainer& t, std::string const& path, onnx_import_options const& o) {
   load_onnx(t.engine(), path, o);
+}
+
+TYPENET_INLINE void load_onnx(predictor& p, std::string const& path, onnx_import_options const& o) {
+  load_onnx(p.engine(), path, o);
 }
 
 }  // namespace dsl::TYPENET_MODE

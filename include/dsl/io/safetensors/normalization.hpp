@@ -22,6 +22,14 @@ namespace dsl::detail::TYPENET_MODE {
 
 }  // namespace dsl::detail::TYPENET_MODE
 
+namespace dsl::TYPENET_MODE {
+
+/// Returns the metadata with which a .safetensors file has this normalisation of the inputs of a network, as
+/// save_safetensors writes it.
+[[gnu::cold]] safetensors::text_by_name normalization_metadata(graph_view const& g, normalization const& n);
+
+}  // namespace dsl::TYPENET_MODE
+
 #ifndef TYPENET_COMPILED
 #include <dsl/io/safetensors/normalization_inl.hpp>
 #endif

@@ -110,3 +110,13 @@ TYPENET_INLINE std::shared_ptr<normalization const> saved_normalization(graph_vi
 }
 
 }  // namespace dsl::detail::TYPENET_MODE
+
+namespace dsl::TYPENET_MODE {
+
+TYPENET_INLINE safetensors::text_by_name normalization_metadata(graph_view const& g, normalization const& n) {
+  safetensors::text_by_name metadata;
+  detail::put_normalization(g, n, metadata);
+  return metadata;
+}
+
+}  // namespace dsl::TYPENET_MODE
