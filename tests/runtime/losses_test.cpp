@@ -51,10 +51,9 @@ std::vector<known> all_known() {
 /// units in the last place.
 constexpr double near_enough = 1e-12;
 
+/// Returns a loss for outputs, which are logits where the name says so, and its gradient with respect to them.
 template <class T>
-void compare(known const& k, double relative) {
-  INFO(k.name << " " << k.smoothing << " in " << sizeof(T) << " bytes");
-  std::vector<T> y(k.y.begin(), k.y.end()), gradient(y.size());
+double loss_of(known const& k, std::vector<T> y, std::vector<T>& gradient) {
   auto const channels = static_cast<std::size_t>(k.outputs.channels), area = static_cast<std::size_t>(k.outputs.area());
   bool const logits = k.name.find("of_logits") != std::string::npos, binary = k.name.rfind("binary", 0) == 0;
   for (std::size_t n = 0; logits && binary && n < y.size(); ++n) y[n] = 1 / (1 + std::exp(-y[n]));
@@ -65,32 +64,59 @@ void compare(known const& k, double relative) {
       for (std::size_t c = 0; c < channels; ++c) sum += first[c * area] = std::exp(first[c * area]);
       for (std::size_t c = 0; c < channels; ++c) first[c * area] /= sum;
     }
+  gradient.assign(y.size(), 0);
   view<T const> const from{y.data(), k.outputs, k.batch, 1, k.outputs.channels, 0};
   view<T> const to{gradient.data(), k.outputs, k.batch, 1, k.outputs.channels, 0};
   std::vector<std::int32_t> const labels(k.targets.begin(), k.targets.end());
   std::vector<float> const wanted(k.targets.begin(), k.targets.end());
   long long labelled = 0;
   for (std::int32_t label : labels) labelled += label >= 0 ? 1 : 0;
-  double metrics[2] = {}, divisor = k.batch;
-  if (k.name == "crossentropy_of_logits") {
-    host::compute_loss<T>(loss::categorical_crossentropy, true, from, labels.data(), metrics, to, 0, false,
+  double metrics[2] = {};
+  if (k.name.starts_with("crossentropy")) {
+    host::compute_loss<T>(loss::categorical_crossentropy, logits, from, labels.data(), metrics, to, 0, false,
                           k.smoothing);
-  } else if (k.name == "pixels_of_logits") {
-    divisor = static_cast<double>(labelled);
-    host::compute_pixel_loss<T>(true, from, labels.data(), metrics, to, labelled, false, k.smoothing);
+  } else if (k.name.starts_with("pixels")) {
+    host::compute_pixel_loss<T>(logits, from, labels.data(), metrics, to, labelled, false, k.smoothing);
+    return metrics[0] / static_cast<double>(labelled);
   } else {
     loss const kind = binary                            ? loss::binary_crossentropy
                       : k.name == "huber"               ? loss::huber
                       : k.name == "mean_absolute_error" ? loss::mean_absolute_error
                                                         : loss::mean_squared_error;
     host::compute_value_loss<T>(kind, logits, from, wanted.data(), metrics, to);
-    relative = std::max(relative, 1e-6);  // targets are floats
   }
-  CHECK(metrics[0] / divisor == approx(k.value).epsilon(relative));
+  return metrics[0] / k.batch;
+}
+
+template <class T>
+void compare(known const& k, double relative) {
+  INFO(k.name << " " << k.smoothing << " in " << sizeof(T) << " bytes");
+  std::vector<T> gradient;
+  double const found = loss_of<T>(k, {k.y.begin(), k.y.end()}, gradient);
+  bool const has_classes = k.name.starts_with("crossentropy") || k.name.starts_with("pixels");
+  if (!has_classes) relative = std::max(relative, 1e-6);  // targets are floats
+  CHECK(found == approx(k.value).epsilon(relative));
   double largest = 0;
   for (double g : k.gradient) largest = std::max(largest, std::abs(g));
   for (std::size_t i = 0; i < gradient.size(); ++i)
     CHECK(static_cast<double>(gradient[i]) == approx(k.gradient[i]).epsilon(relative).margin(relative * largest));
+}
+
+/// Compares each number of a loss's gradient with the slope of the loss around it.
+void compare_with_differences(known const& k) {
+  INFO(k.name << " " << k.smoothing);
+  std::vector<double> gradient, ignored;
+  loss_of<double>(k, k.y, gradient);
+  double constexpr step = 1e-5;  // the error of the slope is about its square, times a third derivative
+  double largest = 0;
+  for (double g : gradient) largest = std::max(largest, std::abs(g));
+  CHECK(largest > 0.01);
+  for (std::size_t i = 0; i < k.y.size(); ++i) {
+    std::vector<double> less = k.y, more = k.y;
+    less[i] -= step, more[i] += step;
+    double const slope = (loss_of<double>(k, more, ignored) - loss_of<double>(k, less, ignored)) / (2 * step);
+    CHECK(gradient[i] == approx(slope).epsilon(1e-6).margin(1e-7 * largest));
+  }
 }
 
 }  // namespace
@@ -101,5 +127,17 @@ TEST_CASE("losses and gradients are PyTorch's") {
   for (known const& k : all) {
     compare<double>(k, near_enough);
     compare<float>(k, 1e-5);
+  }
+}
+
+TEST_CASE("gradients of losses are the slopes of the losses, by finite differences") {
+  for (known k : all_known()) {
+    compare_with_differences(k);
+    bool const has_classes = k.name.starts_with("crossentropy") || k.name.starts_with("pixels");
+    if (!has_classes) continue;
+    // Of probabilities that no softmax has computed, too: they need not add up to 1.
+    k.name = k.name.substr(0, k.name.find("_of_logits"));
+    for (double& p : k.y) p = 1 / (1 + std::exp(-p));
+    compare_with_differences(k);
   }
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Metrics of the validation data: their values are those of scikit-learn and Keras (tests/fixtures/make_metrics.py),
-// and a run's logs, monitors and states have them. The losses are compared with Keras's, too.
+// Metrics of the validation data: their values are those of scikit-learn, Keras (tests/fixtures/make_metrics.py) and
+// torchmetrics, and a run's logs, monitors and states have them. The losses are compared with Keras's, too.
+#include <dsl/data/pixel_classes.hpp>
 #include <dsl/dsl.hpp>
 #include <dsl/executors/host/loss.hpp>
+#include <dsl/executors/host/pixel_loss.hpp>
 #include <dsl/executors/host/value_loss.hpp>
 #include <dsl/text.hpp>
 #include <dsl/towers.hpp>
@@ -37,18 +39,19 @@ struct known {
   std::vector<std::int32_t> labels() const { return {targets.begin(), targets.end()}; }
   dataset data() const {
     std::vector<float> const none(static_cast<std::size_t>(samples));
+    if (kind == "pixels") return in_memory_pixel_classes({1, 1, samples}, none, outputs, labels());
     if (kind == "classes") return in_memory_classes({1}, none, outputs, labels());
     return in_memory_values({1}, none, outputs, std::vector<float>(targets.begin(), targets.end()));
   }
 };
 
-std::vector<known> all_known() {
-  std::ifstream in(TYPENET_TEST_DATA "/metrics.txt");
+std::vector<known> all_known(std::string const& file) {
+  std::ifstream in(TYPENET_TEST_DATA "/" + file);
   std::vector<known> all;
   for (known k; in >> k.kind >> k.samples >> k.outputs;) {
     auto const count = static_cast<std::size_t>(k.samples * k.outputs);
     k.y.resize(count);
-    k.targets.resize(k.kind == "classes" ? static_cast<std::size_t>(k.samples) : count);
+    k.targets.resize(k.kind != "values" ? static_cast<std::size_t>(k.samples) : count);
     for (double& v : k.y) in >> v;
     for (double& v : k.targets) in >> v;
     int metrics = 0;
@@ -66,6 +69,15 @@ void show(metric_handle const& m, known const& k) {
   std::vector<float> const y(k.y.begin(), k.y.end()), values(k.targets.begin(), k.targets.end());
   std::vector<std::int32_t> const labels = k.labels();
   m.observer().on_begin(k.data());
+  if (k.kind == "pixels") {  // one image, whose channels are the classes
+    std::vector<float> planes(y.size());
+    for (std::size_t i = 0; i < labels.size(); ++i)
+      for (std::size_t c = 0; c < y.size() / labels.size(); ++c)
+        planes[c * labels.size() + i] = y[i * (y.size() / labels.size()) + c];
+    m.observer().on_batch(planes.data(), labels.data(), 0, 1);
+    m.observer().on_end(nullptr);
+    return;
+  }
   for (int first : {0, 7}) {
     int const size = first == 0 ? 7 : k.samples - 7;
     if (k.kind == "classes")
@@ -76,12 +88,19 @@ void show(metric_handle const& m, known const& k) {
   m.observer().on_end(nullptr);
 }
 
+/// Returns the loss of this name, or the accuracy if that is the name.
 template <class T>
 double loss_of(known const& k, std::string const& name) {
   std::vector<T> y(k.y.begin(), k.y.end()), gradient(y.size());
   view<T const> const from{y.data(), {k.outputs}, k.samples, 1, k.outputs, 0};
   view<T> const to{gradient.data(), {k.outputs}, k.samples, 1, k.outputs, 0};
   double sums[2] = {};
+  if (k.kind == "pixels") {
+    long long labelled = 0;
+    for (std::int32_t label : k.labels()) labelled += label >= 0 ? 1 : 0;
+    host::compute_pixel_loss<T>(true, from, k.labels().data(), sums, to, labelled, false, 0);
+    return sums[name == "acc" ? 1 : 0] / static_cast<double>(labelled);
+  }
   if (k.kind == "classes") {
     host::compute_loss<T>(loss::categorical_crossentropy, true, from, k.labels().data(), sums, to, 0, false,
                           name == "loss_smoothed_crossentropy" ? 0.1 : 0);
@@ -93,7 +112,7 @@ double loss_of(known const& k, std::string const& name) {
                                                            : loss::mean_squared_error;
     host::compute_value_loss<T>(kind, false, from, wanted.data(), sums, to);
   }
-  return sums[0] / k.samples;
+  return sums[name == "acc" ? 1 : 0] / k.samples;
 }
 
 std::vector<metric_handle> of_classes() {
@@ -152,23 +171,26 @@ struct taken_curve_of_output : worst_probability {
 
 }  // namespace
 
-TEST_CASE("metrics and losses are scikit-learn's and Keras's", "[metrics]") {
-  std::vector<known> const all = all_known();
-  REQUIRE(all.size() == 6);
+TEST_CASE("metrics and losses are those of scikit-learn, Keras and torchmetrics", "[metrics]") {
+  std::vector<known> all = all_known("metrics.txt");
+  REQUIRE(all.size() == 7);
+  for (known& k : all_known("torch_metrics.txt")) all.push_back(std::move(k));
+  REQUIRE(all.size() == 14);
   std::vector<metric_handle> const of_values{r2_score<>{}, r2_score<1>{}, mae_score{}, mse_score{}};
-  int compared = 0;
-  for (known const& k : all)
+  std::size_t compared = 0, wanted = 0;
+  for (known const& k : all) {
+    wanted += k.all.size();
     for (known::found const& f : k.all) {
       INFO(f.library << " " << f.name << " of " << k.outputs << " outputs");
-      if (f.name.starts_with("loss_")) {
+      if (f.name.starts_with("loss_") || f.name == "acc") {
         // Keras keeps probabilities at least 1e-7 from 0 and 1; none of these is nearer. Targets are floats.
         CHECK(loss_of<double>(k, f.name) == approx(f.value).epsilon(1e-6));
         CHECK(loss_of<float>(k, f.name) == approx(f.value).epsilon(1e-5));
         ++compared;
       }
-      for (metric_handle const& m : k.kind == "classes" ? of_classes() : of_values) {
+      for (metric_handle const& m : k.kind == "values" ? of_values : of_classes()) {
         if (m.name() != f.name) continue;
-        double const near = f.library == "keras" ? 1e-6 : 1e-12;  // Keras takes means in float32
+        double const near = f.library == "sklearn" ? 1e-12 : 1e-6;  // the others compute in float32
         show(m, k);
         CHECK(m.value() == approx(f.value).epsilon(near));
         show(m, k);  // it begins anew
@@ -176,7 +198,8 @@ TEST_CASE("metrics and losses are scikit-learn's and Keras's", "[metrics]") {
         ++compared;
       }
     }
-  CHECK(compared == 2 * 13 + 1 + 7 + 6);
+  }
+  CHECK(compared == wanted);
 }
 
 TEST_CASE("a run's metrics are those of evaluate, in its history, its log and its monitors", "[metrics]") {
