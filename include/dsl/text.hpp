@@ -8,6 +8,7 @@
 // Tables, logs and files of a training run. Needs fmt 9 or later: link typenet::text.
 #include <dsl/text/summary.hpp>
 #include <dsl/text/epoch_log.hpp>
+#include <dsl/text/confusion_table.hpp>
 #include <dsl/text/progress_bar.hpp>
 // callbacks
 #include <dsl/callbacks.hpp>

@@ -10,6 +10,7 @@
 #include <dsl/towers.hpp>
 #include <dsl/training/score_metrics.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <fstream>
@@ -229,6 +230,16 @@ TEST_CASE("a run's metrics are those of evaluate, in its history, its log and it
     CHECK(rows[0].ends_with(",images_per_second,val_f1,val_top_2_acc,val_worst"));
     CHECK(test::contents(here / "log.csv") == history_csv(h));
     CHECK(text::metrics(h.epochs[3]).find(" - val_f1: ") != std::string::npos);
+    text::progress p{.step = 5, .steps = 5, .record = h.epochs[3], .ended = true};
+    for (int width = 1; width < 160; ++width)
+      CHECK(static_cast<int>(text::progress_line(p, {.width = width}).size()) < std::max(width, 2));
+    std::string const narrow = text::progress_line(p, {.width = 120}), log = text::progress_line(p, {.width = 0});
+    CHECK(narrow.find(" - val_f1: ") != std::string::npos);
+    CHECK(narrow.find("images/s") == std::string::npos);
+    CHECK(log.find(" - val_f1: ") < log.find(" - val_worst: "));
+    CHECK(log.find("images/s") != std::string::npos);
+    p.ended = false;
+    CHECK(text::progress_line(p, {.width = 0}).find("val_f1") == std::string::npos);
   }
   CHECK(std::string(val_metric<top_k_accuracy<2>>::name) == "val_top_2_acc");
   CHECK(val_metric<f1_score<>>::more_is_better);

@@ -40,7 +40,7 @@ std::string draw_bar(progress const& p, line_style const& style, int cells);
 ///   60/120 [=========>..........] ETA 7s - 118ms/step - 271 images/s - loss: 1.2345 - acc: 0.5678
 /// The line is at most style.width - 1 columns wide, since some terminals wrap in the last column. If the line would be
 /// longer, the bar becomes shorter; then fields are left out, in this order: images/s, ms/step, the bar, the accuracies
-/// of training, the time.
+/// of training, the time. The line of an ended epoch ends with as many of fit's metrics as there is room for.
 std::string progress_line(progress const& p, line_style const& style);
 
 /// Whether a stream is a terminal.

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -87,6 +88,17 @@ TYPENET_INLINE std::string progress_line(progress const& p, line_style const& st
     if (rank == 1 && !fits()) cells = 0;
   }
 
+  // Fit's metrics, as many as there is room for. They are more interesting than the speed.
+  std::vector<std::string> metrics;
+  for (named_score const& m : r.validation.metrics)
+    if (p.ended && r.validated) metrics.push_back(" - val_" + m.name + ": " + metric(m.value));
+  int wanted = 0;
+  for (std::string const& m : metrics) wanted += static_cast<int>(m.size());
+  for (int rank = 0; rank < 2; ++rank)
+    for (field& f : fields)
+      if (f.rank == rank && style.width > 0 && width() + wanted >= style.width) f.kept = false;
+  int columns = width();
+
   std::string line = fields[0].text;
   if (cells > 0) {
     line += " ";
@@ -98,6 +110,8 @@ TYPENET_INLINE std::string progress_line(progress const& p, line_style const& st
     line += (first ? " " : " - ") + f.text;
     first = false;
   }
+  for (std::string const& m : metrics)
+    if (columns += static_cast<int>(m.size()); style.width <= 0 || columns < style.width) line += m;
   if (style.width > 0 && cells == 0 && static_cast<int>(line.size()) >= style.width)
     line.resize(static_cast<std::size_t>(style.width > 1 ? style.width - 1 : 0));
   return line;
