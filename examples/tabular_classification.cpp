@@ -8,6 +8,7 @@
 #include <random>
 #include <string>
 
+#include <dsl/callbacks.hpp>
 #include <dsl/data/csv.hpp>
 #include <dsl/dsl.hpp>
 
@@ -43,8 +44,10 @@ int main(int argc, char** argv) try {
   dsl::dataset const all = dsl::read_csv_classes(path, column, {}, {.shuffle_seed = 1});
   dsl::dataset train = all.first(all.size * 4 / 5), test = all.subset(train.size, all.size - train.size);
   dsl::normalize(train, test);
-  dsl::trainer trainer = dsl::compile<model>(dsl::reference{}, dsl::adam{.learning_rate = 5e-3});
-  trainer.fit(train, {.epochs = 40, .batch_size = 32});
+  dsl::trainer trainer = dsl::compile<model>(dsl::native{.threads = 1}, dsl::adam{});  // too small for more threads
+  trainer.fit(
+      train,
+      {.epochs = 40, .batch_size = 32, .callbacks = {dsl::learning_rate_schedule{dsl::poly_decay{5e-3, 40, 1.0}}}});
   double const right = trainer.evaluate(test).acc;
   std::printf("accuracy %.1f %% on %lld test samples\n", 100 * right, static_cast<long long>(test.size));
   return argc > 2 || right > 0.95 ? 0 : 1;

@@ -7,6 +7,7 @@
 #include <random>
 #include <string>
 
+#include <dsl/callbacks.hpp>
 #include <dsl/data/csv.hpp>
 #include <dsl/dsl.hpp>
 #include <dsl/training/regression_scores.hpp>
@@ -43,9 +44,11 @@ int main(int argc, char** argv) try {
   dsl::dataset const all = dsl::read_csv_values(path, {column}, {.shuffle_seed = 1});
   dsl::dataset train = all.first(all.size * 4 / 5), test = all.subset(train.size, all.size - train.size);
   dsl::normalize(train, test);  // it is saved with the weights, and predictors apply it
-  dsl::trainer trainer =
-      dsl::compile<model>(dsl::reference{}, dsl::adam{.learning_rate = 3e-3}, {.loss = dsl::loss::mean_squared_error});
-  trainer.fit(train, {.epochs = 60, .batch_size = 32});
+  dsl::trainer trainer = dsl::compile<model>(dsl::native{.threads = 1}, dsl::adam{},  // too small for more threads
+                                             {.loss = dsl::loss::mean_squared_error});
+  trainer.fit(
+      train,
+      {.epochs = 100, .batch_size = 32, .callbacks = {dsl::learning_rate_schedule{dsl::poly_decay{1e-2, 100, 1.0}}}});
   dsl::regression_scores scores;
   trainer.evaluate(test, 64, &scores);
   std::printf("on %lld test samples: mean absolute error %.2f, R2 %.4f\n", static_cast<long long>(test.size),

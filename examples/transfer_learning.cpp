@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Learns new classes from few images: a body that was trained on many images of seven figures is frozen, and a new
-// head learns to distinguish three other figures. For comparison, the same network learns them from scratch.
+// Learns new classes from few images: a body that was trained on many images of seven figures is frozen, and a new head
+// learns to distinguish three others. For comparison, the same network learns them from scratch: transfer_learning
+// [SEED]
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <iterator>
 #include <vector>
 
@@ -11,7 +13,6 @@
 #include <dsl/io/safetensors.hpp>
 
 namespace {
-
 struct body : dsl::sequential<dsl::conv_module<24, 3, 3>, dsl::max_pool2d<2>, dsl::conv_module<32, 3, 3>,
                               dsl::max_pool2d<2>, dsl::conv_module<64, 3, 3>, dsl::max_pool2d<2>,
                               dsl::conv_module<128, 3, 3>, dsl::global_avg_pool2d> {};
@@ -35,22 +36,22 @@ dsl::dataset figures(dsl::dataset const& all, int first, int classes, std::size_
 }
 
 template <class Model>
-double learn_three(dsl::synthetic const& data, char const* weights) {
-  dsl::trainer trainer = dsl::compile<Model>(dsl::adam{.learning_rate = 1e-2}, {.batch_norm_momentum = 0.9});
+double learn_three(dsl::synthetic const& data, unsigned seed, char const* weights) {
+  auto trainer = dsl::compile<Model>(dsl::adam{.learning_rate = 1e-2}, {.seed = seed, .batch_norm_momentum = 0.9});
   if (weights) dsl::load_safetensors(trainer, weights, {.skip_mismatch = true});  // all but the head
   trainer.fit(figures(data.train, 7, 3, 15), {.epochs = 20, .batch_size = 5});
   return 100 * trainer.evaluate(figures(data.test, 7, 3, 500)).acc;
 }
-
 }  // namespace
 
-int main() try {
-  dsl::synthetic const data = dsl::synthetic_pictures(3000, 2000, 1);
-  dsl::trainer trainer = dsl::compile<before>(dsl::adam{.learning_rate = 2e-3}, {.batch_norm_momentum = 0.9});
+int main(int argc, char** argv) try {
+  unsigned const seed = argc > 1 ? static_cast<unsigned>(std::strtoul(argv[1], nullptr, 10)) : 1;
+  dsl::synthetic const data = dsl::synthetic_pictures(3000, 2000, seed);
+  auto trainer = dsl::compile<before>(dsl::adam{.learning_rate = 2e-3}, {.seed = seed, .batch_norm_momentum = 0.9});
   trainer.fit(figures(data.train, 0, 7, 3000), {.epochs = 8, .batch_size = 32});
   dsl::save_safetensors(trainer, "transfer_learning.safetensors");
-  double const from_scratch = learn_three<scratch>(data, nullptr);
-  double const transferred = learn_three<transfer>(data, "transfer_learning.safetensors");
+  double const from_scratch = learn_three<scratch>(data, seed, nullptr);
+  double const transferred = learn_three<transfer>(data, seed, "transfer_learning.safetensors");
   std::printf("15 images of 3 new classes: %.1f %% accuracy with the frozen body, %.1f %% from scratch\n", transferred,
               from_scratch);
   return transferred >= from_scratch + 10 ? 0 : 1;
