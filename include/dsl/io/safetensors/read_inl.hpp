@@ -72,9 +72,9 @@ TYPENET_INLINE contents read_contents(std::string_view bytes, std::string const&
                 "must have its header's length in its first 8 bytes; this one looks like typenet's own: load_weights "
                 "reads it");
   if (length > largest_header)
-    parser.fail(fault::header_too_large,
-                "must have its header's length in its first 8 bytes, at most " + std::to_string(largest_header) +
-                    "; found " + std::to_string(length) + ": it is probably a file of another format");
+    parser.fail(fault::header_too_large, "must have its header's length in its first 8 bytes, at most " +
+                                             std::to_string(largest_header) + "; found " + std::to_string(length) +
+                                             ": it is probably a file of another format");
   if (length > bytes.size() - sizeof length)
     parser.fail(fault::header_length, "must have a header of " + std::to_string(length) + " bytes; found " +
                                           std::to_string(bytes.size() - sizeof length) + ": it is truncated");
