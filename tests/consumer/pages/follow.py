@@ -145,10 +145,12 @@ def conan(someone):
     page = blocks("installing.md", "Conan")
     once, mine = (re.sub(r"^conan (create|install) (.*)$", r"conan \1 \2 --no-remote", text, flags=re.M) for text in page["sh"])
     someone.run(someone.tree, once.splitlines()[0])
-    libraries = [f"{name}/{subprocess.run(['pkg-config', '--modversion', module], text=True, capture_output=True).stdout.strip()}"
-                 for name, module in (("fmt", "fmt"), ("nlohmann_json", "nlohmann_json"))]
-    with (someone.home / ".conan2/profiles/default").open("a") as profile:
-        profile.write("[platform_requires]\n" + "\n".join(libraries) + "\n")
+    profile, libraries = someone.run(someone.tree, "conan profile path default").strip(), page["ini"][1]
+    for name in ("fmt", "nlohmann_json"):  # the page has Debian's versions
+        version = subprocess.run(["pkg-config", "--modversion", name], text=True, capture_output=True).stdout.strip()
+        libraries = re.sub(rf"^{name}/.*$", f"{name}/{version}", libraries, flags=re.M)
+    with open(profile, "a") as end:
+        end.write(libraries)
     someone.run(someone.tree, "\n".join(once.splitlines()[1:]))
     files = {"conanfile.txt": page["ini"][0], "my_program.cpp": PROGRAM}
     said = someone.run(someone.project("conan", {**files, "CMakeLists.txt": INSTALLING[1]["cmake"][0]}), mine)
