@@ -18,7 +18,7 @@ constexpr bool takes_a_budget() {
     return T::device_count == 1 && !requires { T::limit; } && !requires { T::replicas; };
 }
 
-/// Searches for a plan within a budget, and is ill-formed with a readable error if there is none.
+/// Searches for a plan within a budget, and names the class that is ill-formed with a readable error if there is none.
 template <int Batch, long long Bytes, class Network>
 struct checked_budget {
   static constexpr long long least = [] {
@@ -27,7 +27,7 @@ struct checked_budget {
     else
       return bytes_beyond<Network, plan_options_of<Network>(Batch), Bytes>();
   }();
-  broken::network_fits_its_budget<Batch, Bytes, least, Network> check;
+  using type = broken::network_fits_its_budget<Batch, Bytes, least, Network>;
 };
 
 }  // namespace detail
@@ -43,7 +43,7 @@ template <int Batch, long long Bytes, class Network>
 struct memory_budget : Network {
   // Each is asserted where its class is instantiated, since Clang knows no member of a class whose own assertion fails.
   static_assert(alignof(broken::budgets_are_for_a_batch<Batch, Bytes, Network>) == 1);
-  static_assert(alignof(detail::checked_budget<Batch, Bytes, Network>) == 1);
+  static_assert(alignof(typename detail::checked_budget<Batch, Bytes, Network>::type) == 1);
   static constexpr memory_limit limit{Bytes, Batch < 1 ? 1 : Batch};
   static void lower() = delete;  // not a layer: it wraps a network
 

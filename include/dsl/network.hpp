@@ -101,7 +101,8 @@ void print_with(graph_view const& g, int micro_batches, memory_limit limit = {})
 
 namespace detail {
 
-/// Computes the bytes of a training step, and is ill-formed with a readable error if they exceed Allowed.
+/// Computes the bytes of a training step, and names the class that is ill-formed with a readable error if they exceed
+/// Allowed.
 template <class Network, int Batch, long long Allowed, target To, int OptimizerSlots>
 struct trains_in {
   static constexpr plan_options options{Batch, mode::training, To, OptimizerSlots};
@@ -113,7 +114,7 @@ struct trains_in {
     else
       return bytes_of_plan<Network, options>();
   }();
-  broken::network_trains_in<Batch, Allowed, Network::is_sound ? needed : Allowed, Network> check;
+  using type = broken::network_trains_in<Batch, Allowed, Network::is_sound ? needed : Allowed, Network>;
 };
 
 }  // namespace detail
@@ -185,7 +186,8 @@ struct network {
   /// error shows both numbers. It accepts larger networks than training_bytes, which a compiler evaluates in one
   /// constant expression.
   template <int Batch, long long Allowed, target To = target{}, int OptimizerSlots = 1>
-  static constexpr bool trains_in = sizeof(detail::trains_in<network, Batch, Allowed, To, OptimizerSlots>) != 0;
+  static constexpr bool trains_in =
+      sizeof(typename detail::trains_in<network, Batch, Allowed, To, OptimizerSlots>::type) != 0;
 
   /// Prints the table of layers to standard output; needs <dsl/text.hpp>.
   template <class Printer = summary_printer>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-// LINES: 5
 // EXPECT: trains_in: a training step must take no more bytes than are asserted; use a smaller batch or network, or allow more
 // EXPECT-RE: network_trains_in<.*(Batch=)?64, (Allowed=)?16777216(LL)?, (Needed=)?[0-9]{8,9}
 #include <dsl/language.hpp>

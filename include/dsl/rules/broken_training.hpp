@@ -29,6 +29,13 @@ struct callbacks_derive_from_callback {
                 "struct name : dsl::callback");
 };
 
+template <class Found, bool IsMetric>
+struct metrics_are_objects {
+  static_assert(IsMetric,
+                "metrics: each must be an object such as dsl::f1_score<>{}, or of a class of your own with the same "
+                "members; the accuracy is always computed");
+};
+
 template <class Found, bool IsFunction>
 struct schedules_are_functions {
   static_assert(IsFunction,

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <typeinfo>
 #include <utility>
 #include <vector>
@@ -179,7 +180,7 @@ class callback_handle {
     requires(!std::derived_from<Found, callback> && !detail::shares_callback<Found> &&
              !std::same_as<Found, callback_handle> && !std::same_as<Found, std::vector<callback_handle>>)
   callback_handle(Found const&) {  // NOLINT: so that the error names what is wrong
-    static_cast<void>(sizeof(broken::callbacks_derive_from_callback<Found, false>));
+    static_cast<void>(sizeof(broken::callbacks_derive_from_callback<std::decay_t<Found>, false>));
   }
 
   /// Returns the callback, which is never null.

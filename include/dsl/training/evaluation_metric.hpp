@@ -2,11 +2,13 @@
 #pragma once
 
 #include <dsl/detail/mode.hpp>
+#include <dsl/rules/broken_training.hpp>
 #include <dsl/training/evaluation.hpp>
 
 #include <concepts>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -36,6 +38,13 @@ class metric_handle {
       : name_(M::name),
         value_([](evaluation_observer const& o) -> double { return static_cast<M const&>(o).value(); }) {
     observer_ = std::make_shared<M>(std::move(m));
+  }
+  /// Reports that the value is not a metric, for example the name of one.
+  template <class Found>
+    requires(!evaluation_metric<Found> && !std::same_as<Found, metric_handle> &&
+             !std::same_as<Found, std::vector<metric_handle>>)
+  metric_handle(Found const&) : name_(""), value_(nullptr) {  // NOLINT
+    static_cast<void>(sizeof(broken::metrics_are_objects<std::decay_t<Found>, false>));
   }
 
   /// Returns the metric's name.
