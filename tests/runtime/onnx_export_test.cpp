@@ -487,6 +487,26 @@ TEST_CASE("onnx: what can't be a file is a typed error, and leaves the file that
   trainer reshaping = drawn_trainer<network<image<2, 3, 3>, dsl::custom<first_channel>>>();
   CHECK_THROWS_AS(serialize_onnx(reshaping, {.operators = {{"first_channel", "Relu"}}}), onnx_error);
 
+  // Layers that are not written yet are named, with their place.
+  auto const unwritten = [&]<class Model>(Model) {
+    trainer t = drawn_trainer<Model>();
+    return refused<onnx_error>(t.engine(), {}, here / "x");
+  };
+  auto const names = [](char const* place, char const* word) {
+    return Catch::StartsWith(std::string("onnx: layer ") + place +
+                             " must consist of operators that typenet writes; found \"" + word + '"');
+  };
+  using steps = sequence<3, 5>;
+  using picture = image<12, 8, 8>;
+  CHECK_THAT(unwritten(network<steps, relu, lstm<4>>{}), names("1 (lstm)", "lstm"));
+  CHECK_THAT(unwritten(network<steps, sequential<gru<4, last_step>, dense<2>>>{}),
+             names("0.0 (sequential > gru)", "gru"));
+  CHECK_THAT(unwritten(network<picture, merge_pixels<2>>{}), names("0 (merge_pixels)", "merge_pixels"));
+  CHECK_THAT(unwritten(network<picture, window_attention<2, 4>>{}), names("0 (window_attention)", "window_attention"));
+  CHECK_THAT(unwritten(network<picture, head_norm<2>>{}), names("0 (head_norm)", "head_norm"));
+  CHECK_THAT(unwritten(network<picture, bounded_window_attention<2, 4, 0, pointwise_dense<2>>>{}),
+             Catch::Contains("(bounded_window_attention") && Catch::Contains("which it does not write yet"));
+
   using huge = network<features<30'000>, dense<30'000>>;
   hollow_engine hollow(huge::view());
   CHECK(refused<onnx_error>(hollow, {}, here / "x") ==
