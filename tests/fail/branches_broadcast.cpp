@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: multiply: the branches must have equally many channels, or one of them a single channel; and the same height and width, or one of them a single pixel
+// EXPECT: multiply: the branches must have the same number of channels, or one must have a single channel; they must also have the same height and width, or one must be a single pixel
 // EXPECT-RE: dsl::at<1>, (Layer=)?squeeze_and_excite<64, 32>, .*shape\{64, 32, 32\}, .*shape\{32, 1, 1\}
 #include <dsl/language.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: local_response_norm: alpha, beta and k must be above 0; 1e-4, 0.75 and 1 are usual
+// EXPECT: local_response_norm: alpha, beta and k must be at least 1e-30 and less than 1e30; 1e-4, 0.75 and 1 are usual
 // EXPECT-RE: dsl::at<1>, (Layer=)?dsl::local_response_norm<5, .*>, (Number=)?.*0
 #include <dsl/language.hpp>
 

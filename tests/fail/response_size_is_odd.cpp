@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: local_response_norm: the size must be odd, for as many neighbours before each channel as after it; 5 is usual
+// EXPECT: local_response_norm: the size must be odd, so that there are as many neighbours before each channel as after it; 5 is usual
 // EXPECT-RE: dsl::at<1>, (Layer=)?dsl::local_response_norm<4>, (Size=)?4
 #include <dsl/language.hpp>
 

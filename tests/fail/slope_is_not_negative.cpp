@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: activation: the slope must be a number of at least 0
+// EXPECT: activation: the slope must be at least 0 and less than 1e30
 // EXPECT-RE: dsl::at<1>, (Layer=)?dsl::leaky_relu<.*\{\(?-.*>, (Alpha=)?(dsl::)?number\{\(?-
 #include <dsl/language.hpp>
 

@@ -331,19 +331,19 @@ TEST_CASE("optimizers: numbers that make no sense are told by their names", "[tr
   CHECK(message_of([] { return adam{.beta_2 = -1}.rule(); }) ==
         "adam: beta_2 must be at least 0 and less than 1; found -1");
   CHECK(message_of([] { return adamw{.epsilon = 0}.rule(); }) ==
-        "adamw: epsilon must be a number of at least 1e-30; found 0");
+        "adamw: epsilon must be at least 1e-30 and less than 1e30; found 0");
   CHECK(message_of([] { return adamw{.epsilon = 1e-31}.rule(); }) ==
-        "adamw: epsilon must be a number of at least 1e-30; found 1e-31");
+        "adamw: epsilon must be at least 1e-30 and less than 1e30; found 1e-31");
   CHECK(message_of([] { return rmsprop{.rho = 1.0000001}.rule(); }) ==
         "rmsprop: rho must be at least 0 and less than 1; found 1.0000001");
   CHECK(message_of([] { return adamw{.weight_decay = -1}.rule(); }) ==
-        "adamw: weight_decay must be a number of at least 0; found -1");
+        "adamw: weight_decay must be at least 0 and less than 1e30; found -1");
   CHECK(message_of([] { return rmsprop{.rho = 2}.rule(); }) ==
         "rmsprop: rho must be at least 0 and less than 1; found 2");
   CHECK(message_of([] { return rmsprop{.momentum = 1}.rule(); }) ==
         "rmsprop: momentum must be at least 0 and less than 1; found 1");
   CHECK(message_of([] { return sgd{.clip = {.norm = -1}}.rule(); }) ==
-        "sgd: clip.norm must be a number of at least 0, and 0 clips nothing; found -1");
+        "sgd: clip.norm must be at least 0 (which clips nothing) and less than 1e30; found -1");
   CHECK(
       message_of([] { return adam{.clip = {.value = std::nan("")}}.rule(); }).starts_with("adam: clip.value must be"));
 }

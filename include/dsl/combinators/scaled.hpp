@@ -11,13 +11,13 @@ namespace detail {
 template <number Factor>
 struct learning_rate_factor {
   static_assert(static_cast<double>(Factor) >= 0 && static_cast<double>(Factor) < 1e30,
-                "learning_rate: a factor must be a number of at least 0; to train nothing, use frozen<...>");
+                "learning_rate: a factor must be at least 0 and less than 1e30; to train nothing, use frozen<...>");
   static constexpr update_factors value{.learning_rate = static_cast<double>(Factor)};
 };
 template <number Factor>
 struct weight_decay_factor {
   static_assert(static_cast<double>(Factor) >= 0 && static_cast<double>(Factor) < 1e30,
-                "weight_decay: a factor must be a number of at least 0; 0.0 means no weight decay");
+                "weight_decay: a factor must be at least 0 and less than 1e30; 0.0 means no weight decay");
   static constexpr update_factors value{.weight_decay = static_cast<double>(Factor)};
 };
 

@@ -161,9 +161,10 @@ struct kernel_meets_its_input {
 /// Reported for arguments in PyTorch's order: conv2d<3, 64, 3> has 3 filters of 64x3. See detail::filters_lead().
 template <class At, class Layer, int Filters, int KernelH, int KernelW, shape Input>
 struct filters_come_first {
-  static_assert(Filters != Input.channels,
-                "convolution: the number of filters comes first, then the kernel's size, without the input's channels; "
-                "write conv2d<64, 3>, or kernel<64, 3> by name if that size is meant");
+  static_assert(
+      Filters != Input.channels,
+      "convolution: the number of filters comes first, then the kernel's size, without the input's channels; "
+      "write conv2d<64, 3> for 64 filters of 3x3; if you do want a 64x3 kernel, name it: conv2d<3, kernel<64, 3>>");
 };
 
 /// Reported for a kernel of more than one pixel whose input comes from flatten, dense or features<N>.
@@ -243,15 +244,16 @@ struct norm_groups_divide_the_channels {
 
 template <class At, class Layer, int Size>
 struct response_size_is_odd {
-  static_assert(
-      Size > 0 && Size % 2 == 1,
-      "local_response_norm: the size must be odd, for as many neighbours before each channel as after it; 5 is usual");
+  static_assert(Size > 0 && Size % 2 == 1,
+                "local_response_norm: the size must be odd, so that there are as many neighbours before each channel "
+                "as after it; 5 is usual");
 };
 
 template <class At, class Layer, number Number>
 struct response_numbers_are_positive {
-  static_assert(Number >= 1e-30 && Number < 1e30,
-                "local_response_norm: alpha, beta and k must be above 0; 1e-4, 0.75 and 1 are usual");
+  static_assert(
+      Number >= 1e-30 && Number < 1e30,
+      "local_response_norm: alpha, beta and k must be at least 1e-30 and less than 1e30; 1e-4, 0.75 and 1 are usual");
 };
 
 template <class At, class Layer, int Heads, int Channels>
@@ -300,7 +302,7 @@ struct split_divides_the_channels {
 template <class At, class Layer, number Epsilon>
 struct epsilon_is_positive {
   static_assert(Epsilon >= 1e-30 && Epsilon < 1e30,
-                "batch_norm: epsilon must be at least 1e-30, to be above 0 in float; 1e-3 is usual");
+                "batch_norm: epsilon must be less than 1e30 and at least 1e-30, to be above 0 in float; 1e-3 is usual");
 };
 
 template <class At, class Layer, number Epsilon>
@@ -394,8 +396,8 @@ struct multiply_joins_two {
 template <class At, class Layer, shape First, shape Second>
 struct branches_broadcast {
   static_assert(broadcasts(First, Second),
-                "multiply: the branches must have equally many channels, or one of them a single channel; and the same "
-                "height and width, or one of them a single pixel");
+                "multiply: the branches must have the same number of channels, or one must have a single channel; they "
+                "must also have the same height and width, or one must be a single pixel");
 };
 
 template <class At, class Layer, bool IsDevice = false>
@@ -427,7 +429,7 @@ struct moves_need_placement {
 
 template <class At, class Layer, number Alpha>
 struct slope_is_not_negative {
-  static_assert(Alpha >= 0 && Alpha < 1e30, "activation: the slope must be a number of at least 0");
+  static_assert(Alpha >= 0 && Alpha < 1e30, "activation: the slope must be at least 0 and less than 1e30");
 };
 
 }  // namespace broken

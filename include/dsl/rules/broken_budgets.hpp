@@ -17,9 +17,10 @@ struct budgets_are_for_a_batch {
 
 template <int Batch, long long Allowed, class Thing, bool IsNetworkOnOneDevice>
 struct budget_takes_a_network {
-  static_assert(IsNetworkOnOneDevice,
-                "memory_budget: its third argument must be a network on one device, or a pipeline around such a "
-                "network, without a budget; write replicate<G, memory_budget<64, 160_MiB, network<...>>>");
+  static_assert(
+      IsNetworkOnOneDevice,
+      "memory_budget: its third argument must be a network on one device, or a pipeline<...> of one, that has no "
+      "budget yet; write memory_budget<64, 160_MiB, network<...>>, and put replicate<G, ...> around it, not inside");
 };
 
 template <int Parts, class Network, bool HasBudget>

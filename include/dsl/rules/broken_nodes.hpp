@@ -90,8 +90,8 @@ struct shapes_follow_from_operands {
 template <class At, class Layer, op Kind, window Window, shape In, shape Output>
 struct windows_lead_to_their_output {
   static_assert(detail::window_leads(Window, In, Output),
-                "window: its last position must end at the input's last row and column, and the padding must be less "
-                "than the window's size");
+                "window: the padding on each side must be less than the window's size, and no further window may fit "
+                "after the last one; change the output's shape, the stride or the padding");
 };
 
 template <class At, class Layer, op Kind, int Dilation>

@@ -46,7 +46,8 @@ namespace dsl::rules {
              "width in this order";
     case rule::filters_come_first:
       return "convolution: the number of filters comes first, then the kernel's size, without the input's channels; "
-             "write conv2d<64, 3>, or kernel<64, 3> by name if that size is meant";
+             "write conv2d<64, 3> for 64 filters of 3x3; if you do want a 64x3 kernel, name it: conv2d<3, kernel<64, "
+             "3>>";
     case rule::convolutions_see_images:
       return "conv2d: its input is flat, without rows and columns; put it before flatten and dense, or begin with "
              "image<channels, height, width>";
@@ -73,10 +74,11 @@ namespace dsl::rules {
     case rule::norm_groups_divide_the_channels:
       return "group_norm: the number of groups must divide the input's channels; change one of them";
     case rule::response_size_is_odd:
-      return "local_response_norm: the size must be odd, for as many neighbours before each channel as after it; 5 is "
-             "usual";
+      return "local_response_norm: the size must be odd, so that there are as many neighbours before each channel as "
+             "after it; 5 is usual";
     case rule::response_numbers_are_positive:
-      return "local_response_norm: alpha, beta and k must be above 0; 1e-4, 0.75 and 1 are usual";
+      return "local_response_norm: alpha, beta and k must be at least 1e-30 and less than 1e30; 1e-4, 0.75 and 1 are "
+             "usual";
     case rule::attention_has_whole_heads:
       return "attention: the input's channels must be queries, keys and values of equal size, and the number of heads "
              "must divide that size; change the number of heads or the layer before it";
@@ -95,7 +97,7 @@ namespace dsl::rules {
     case rule::split_divides_the_channels:
       return "channel_split: there must be at least two branches, and their number must divide the input's channels";
     case rule::epsilon_is_positive:
-      return "batch_norm: epsilon must be at least 1e-30, to be above 0 in float; 1e-3 is usual";
+      return "batch_norm: epsilon must be less than 1e30 and at least 1e-30, to be above 0 in float; 1e-3 is usual";
     case rule::epsilon_is_small:
       return "batch_norm: epsilon is larger than momentum; write batch_norm<0.99, 1e-3>, momentum first";
     case rule::momentum_keeps_less_than_all:
@@ -126,9 +128,9 @@ namespace dsl::rules {
     case rule::multiply_joins_two:
       return "multiply: there must be two branches; for more, put one multiply into another";
     case rule::branches_broadcast:
-      return "multiply: the branches must have equally many channels, or one of them a single channel; and the same "
-             "height and width, or one of them a single pixel";
-    case rule::slope_is_not_negative: return "activation: the slope must be a number of at least 0";
+      return "multiply: the branches must have the same number of channels, or one must have a single channel; they "
+             "must also have the same height and width, or one must be a single pixel";
+    case rule::slope_is_not_negative: return "activation: the slope must be at least 0 and less than 1e30";
     case rule::on_names_a_device: return "on: its first argument must be a device; write on<device<1>, ...>";
     case rule::on_needs_placement: return "on: placing layers on devices needs a header; include <dsl/placement.hpp>";
     case rule::devices_are_not_negative: return "on: a device's number must be at least 0";
@@ -174,8 +176,8 @@ namespace dsl::rules {
       return "node: its output must have the shape that its operation gives for its operands; pass that shape to "
              "append()";
     case rule::windows_lead_to_their_output:
-      return "window: its last position must end at the input's last row and column, and the padding must be less than "
-             "the window's size";
+      return "window: the padding on each side must be less than the window's size, and no further window may fit "
+             "after the last one; change the output's shape, the stride or the padding";
     case rule::pools_are_not_dilated:
       return "window: a pool has no dilation; leave its row_dilation and column_dilation at 1";
     case rule::custom_operations_are_complete:

@@ -81,7 +81,7 @@ TYPENET_INLINE engine_options checked_options(graph_view const& g, update_rule c
           {"class_weights: there must be one for each of the network's ", classes, " classes; found ", found});
     bool weighs = false;
     for (float const w : o.class_weights) {
-      weights.need(isfinite(w) && w >= 0, "each must be a number of at least 0", static_cast<double>(w));
+      weights.need(isfinite(w) && w >= 0, "each must be finite and at least 0", static_cast<double>(w));
       weighs = weighs || w > 0;
     }
     weights.need(weighs, "at least one must be above 0", "only zeros");

@@ -8,16 +8,16 @@ namespace dsl::detail::TYPENET_MODE {
 
 TYPENET_INLINE void optimizer_check::numbers(double learning_rate, double weight_decay,
                                              gradient_clip const& clip) const {
-  size("learning_rate must be a number of at least 0", learning_rate);
-  size("weight_decay must be a number of at least 0", weight_decay);
-  size("clip.norm must be a number of at least 0, and 0 clips nothing", clip.norm);
-  size("clip.value must be a number of at least 0, and 0 clips nothing", clip.value);
-  size("clip.norm_epsilon must be a number of at least 0", clip.norm_epsilon);
+  size("learning_rate must be at least 0 and less than 1e30", learning_rate);
+  size("weight_decay must be at least 0 and less than 1e30", weight_decay);
+  size("clip.norm must be at least 0 (which clips nothing) and less than 1e30", clip.norm);
+  size("clip.value must be at least 0 (which clips nothing) and less than 1e30", clip.value);
+  size("clip.norm_epsilon must be at least 0 and less than 1e30", clip.norm_epsilon);
 }
 
 TYPENET_INLINE void optimizer_check::epsilon(
     double e) const {  // a smaller one may become 0 in float, and a gradient of 0 then 0 / 0
-  need(e >= 1e-30 && e < 1e30, "epsilon must be a number of at least 1e-30", e);
+  need(e >= 1e-30 && e < 1e30, "epsilon must be at least 1e-30 and less than 1e30", e);
 }
 
 TYPENET_INLINE update_rule adam_rule(char const* name, double beta_1, double beta_2, double epsilon, bool corrects_root,

@@ -15,8 +15,8 @@ namespace dsl::detail::TYPENET_MODE {
 TYPENET_INLINE void refuse_rate(double rate, int epoch, name schedule) {
   std::string const who(schedule.data, static_cast<std::size_t>(schedule.size));
   throw option_error(message({"learning_rate_schedule: ", who.empty() ? "its function" : who,
-                              " must return a number of at least 0; found ", rate, " for epoch ", epoch + 1,
-                              "; correct the schedule, or give it the number of epochs of fit"}));
+                              " must return a rate of at least 0 and less than 1e30; found ", rate, " for epoch ",
+                              epoch + 1, "; correct the schedule, or give it the number of epochs of fit"}));
 }
 
 }  // namespace dsl::detail::TYPENET_MODE

@@ -281,7 +281,7 @@ TYPENET_INLINE double& fit_run::rate_of(dsl::trainer& t) { return t.learning_rat
 
 TYPENET_INLINE void trainer::set_learning_rate(double rate) {
   if (!detail::is_learning_rate(rate))
-    detail::throw_error<option_error>({"set_learning_rate: it must be a number of at least 0; found ", rate});
+    detail::throw_error<option_error>({"set_learning_rate: it must be at least 0 and less than 1e30; found ", rate});
   learning_rate_ = rate;
 }
 
@@ -681,8 +681,9 @@ TYPENET_INLINE void trainer::check_rate(fit_run const& run) {
 }
 
 TYPENET_INLINE void trainer::refuse_rate(fit_run const& run) {
-  detail::throw_error<option_error>({"learning_rate: it must be a number of at least 0; found ", run.learning_rate,
-                                     " in epoch ", run.epoch + 1, " after ", run.step, " batches; a callback set it"});
+  detail::throw_error<option_error>({"learning_rate: it must be at least 0 and less than 1e30; found ",
+                                     run.learning_rate, " in epoch ", run.epoch + 1, " after ", run.step,
+                                     " batches; a callback set it"});
 }
 
 TYPENET_INLINE dsl::normalization trainer::normalization() const {
