@@ -11,6 +11,7 @@
 #include <dsl/executors/shared_weights.hpp>
 #include <dsl/executors/thread_team.hpp>
 #include <dsl/executors/update_rule.hpp>
+#include <dsl/graph/operation_set.hpp>
 #include <dsl/plan/plan.hpp>
 #include <dsl/plan/verify/rules.hpp>
 
@@ -202,6 +203,29 @@ concept executor = requires(E const& e, graph_view const& g, engine_options cons
 };
 
 }  // namespace dsl::TYPENET_MODE
+
+namespace dsl::detail::TYPENET_MODE {
+
+/// The operations of a network type; all of them for a network with an error, which the compiler has reported.
+template <class Network>
+constexpr operation_set operations_in() {
+  if constexpr (Network::is_sound)
+    return operations_of(Network::view());
+  else
+    return all_operations;
+}
+
+/// Makes an engine for a network that has no other operations than those of a set. In a program with the headers
+/// alone, the executors then leave out the code for the others.
+template <operation_set Only, class Executor>
+[[gnu::cold]] std::unique_ptr<engine> make_engine(Executor const& on, graph_view const& g, engine_options const& o) {
+  if constexpr (requires { on.template make_engine_for<Only>(g, o); })
+    return on.template make_engine_for<Only>(g, o);
+  else
+    return on.make_engine(g, o);
+}
+
+}  // namespace dsl::detail::TYPENET_MODE
 
 #ifndef TYPENET_COMPILED
 #include <dsl/executors/engine_inl.hpp>

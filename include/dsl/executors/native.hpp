@@ -5,6 +5,7 @@
 #include <dsl/executors/engine.hpp>
 #include <dsl/executors/host/instructions.hpp>
 #include <dsl/executors/tower_place.hpp>
+#include <dsl/graph/operation_set.hpp>
 
 #include <memory>
 
@@ -30,6 +31,11 @@ struct native {
   native for_tower(detail::tower_place const& at) const;
 
   [[gnu::cold]] std::unique_ptr<engine> make_engine(graph_view const& g, engine_options const& o) const;
+#ifndef TYPENET_COMPILED
+  /// The same for a network that has only some operations: the program does not contain the code for the others.
+  template <operation_set Only>
+  [[gnu::cold]] std::unique_ptr<engine> make_engine_for(graph_view const& g, engine_options const& o) const;
+#endif
 
  private:
   static dsl::target target_of(dsl::instructions set);

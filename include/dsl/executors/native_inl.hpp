@@ -29,6 +29,16 @@ TYPENET_INLINE std::unique_ptr<engine> native::make_engine(graph_view const& g, 
   return std::unique_ptr<engine>(new native_cpu::engine(g, o, target_of(set), {set, threads, winograd}));
 }
 
+#ifndef TYPENET_COMPILED
+template <operation_set Only>
+std::unique_ptr<engine> native::make_engine_for(graph_view const& g, engine_options const& o) const {
+  native_cpu::require_threads(threads);
+  auto const set = native_cpu::resolve(instructions);
+  return std::unique_ptr<engine>(
+      new native_cpu::engine(g, o, target_of(set), {set, threads, winograd}, native_cpu::engine::code_of<Only>()));
+}
+#endif
+
 TYPENET_INLINE dsl::target native::target_of(dsl::instructions set) {
   return {.channel_block = host::lanes_of(set), .library_writes_slices = true};
 }

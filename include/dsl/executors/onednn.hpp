@@ -8,6 +8,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/engine.hpp>
 #include <dsl/executors/tower_place.hpp>
+#include <dsl/graph/operation_set.hpp>
 
 #include <memory>
 
@@ -29,6 +30,11 @@ struct onednn {
   onednn for_tower(detail::tower_place const& at) const;
 
   [[gnu::cold]] std::unique_ptr<engine> make_engine(graph_view const& g, engine_options const& o) const;
+#ifndef TYPENET_COMPILED
+  /// The same for a network that has only some operations: the program does not contain the code for the others.
+  template <operation_set Only>
+  [[gnu::cold]] std::unique_ptr<engine> make_engine_for(graph_view const& g, engine_options const& o) const;
+#endif
 
  private:
   int share_of(int towers) const;

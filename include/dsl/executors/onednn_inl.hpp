@@ -29,6 +29,13 @@ TYPENET_INLINE std::unique_ptr<engine> onednn::make_engine(graph_view const& g, 
   return std::unique_ptr<engine>(new dnn::engine(g, o, target(), {threads, winograd}));
 }
 
+#ifndef TYPENET_COMPILED
+template <operation_set Only>
+std::unique_ptr<engine> onednn::make_engine_for(graph_view const& g, engine_options const& o) const {
+  return std::unique_ptr<engine>(new dnn::engine(g, o, target(), {threads, winograd}, dnn::engine::code_of<Only>()));
+}
+#endif
+
 TYPENET_INLINE int onednn::share_of(int towers) const {
   int const all = threads != 0 ? threads : dnn::all_threads();
   return towers > 0 && all > towers ? all / towers : 1;

@@ -3,6 +3,7 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/engine.hpp>
+#include <dsl/graph/operation_set.hpp>
 #include <dsl/rules/broken_uses.hpp>
 
 #include <memory>
@@ -31,6 +32,11 @@ struct reference {
   static int cores_a_tower(int) { return 1; }
 
   std::unique_ptr<engine> make_engine(graph_view const& g, engine_options const& o) const;
+#ifndef TYPENET_COMPILED
+  /// The same for a network that has only some operations: the program does not contain the code for the others.
+  template <operation_set Only>
+  std::unique_ptr<engine> make_engine_for(graph_view const& g, engine_options const& o) const;
+#endif
 };
 
 }  // namespace dsl::TYPENET_MODE

@@ -17,6 +17,15 @@ std::unique_ptr<engine> reference<T>::make_engine(graph_view const& g, engine_op
   return std::unique_ptr<engine>(new plain::engine<number>(g, o, target));
 }
 
+#ifndef TYPENET_COMPILED
+template <class T>
+template <operation_set Only>
+std::unique_ptr<engine> reference<T>::make_engine_for(graph_view const& g, engine_options const& o) const {
+  using number = std::conditional_t<detail::is_float<T>, T, float>;
+  return std::unique_ptr<engine>(new plain::engine<number>(g, o, target, 1, &plain::loops_of<number, Only>));
+}
+#endif
+
 #ifdef TYPENET_COMPILED
 template struct reference<float>;
 template struct reference<double>;

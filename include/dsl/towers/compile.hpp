@@ -13,7 +13,7 @@ namespace dsl::detail::TYPENET_MODE {
 
 /// Returns a factory that makes one engine for each tower. For an executor on the host, the factory also knows the
 /// number of cores of a tower; for other executors, the number of devices.
-template <class Executor>
+template <operation_set Only = all_operations, class Executor>
 [[gnu::cold]] tower_factory factory_of(Executor const& on, int towers) {
   static_assert(
       requires { on.cores_a_tower(towers); } || requires { on.devices(); },
@@ -23,9 +23,9 @@ template <class Executor>
                   .make = [](void const* e, tower_place const& at, graph_view const& net, engine_options const& mine) {
                     auto const& executor = *static_cast<Executor const*>(e);
                     if constexpr (requires { executor.for_tower(at); })
-                      return executor.for_tower(at).make_engine(net, mine);
+                      return detail::make_engine<Only>(executor.for_tower(at), net, mine);
                     else
-                      return executor.make_engine(net, mine);
+                      return detail::make_engine<Only>(executor, net, mine);
                   }};
   if constexpr (requires { on.cores_a_tower(towers); }) f.cores_a_tower = on.cores_a_tower(towers);
   if constexpr (requires { on.devices(); }) f.devices = on.devices();
@@ -36,13 +36,14 @@ template <class Executor>
 
 namespace dsl::TYPENET_MODE {
 
-/// Returns one engine that consists of an engine for each device. Throws option_error if there are too few devices.
-template <executor Executor>
+/// Returns one engine that consists of an engine for each device. Throws option_error if there are too few devices. The
+/// network must not have operations that are not in the set `Only`.
+template <operation_set Only = all_operations, executor Executor>
 [[gnu::cold]] std::unique_ptr<engine> make_towers(Executor const& on, graph_view const& g, engine_options const& o,
                                                   towers const& t) {
   bool const alone = !t.processes || t.processes->processes() == 1;
-  if (t.count == 1 && t.devices.empty() && alone) return on.make_engine(g, o);
-  return std::make_unique<detail::towers_engine>(detail::factory_of(on, t.count), g, o, t);
+  if (t.count == 1 && t.devices.empty() && alone) return detail::make_engine<Only>(on, g, o);
+  return std::make_unique<detail::towers_engine>(detail::factory_of<Only>(on, t.count), g, o, t);
 }
 
 }  // namespace dsl::TYPENET_MODE
@@ -87,8 +88,9 @@ template <class Network, executor Executor, optimizer Optimizer, std::same_as<to
     static_assert(detail::sound<Network, Executor, true>(),
                   "plan: typenet made a plan that its own checker refuses; please report the network");
   engine_options engine = detail::options_of<Network>(optimizer.rule(), o);
-  return trainer{make_towers(on, Network::view(), engine, detail::towers_of<Network>(t)),
-                 static_cast<double>(optimizer.learning_rate)};
+  return trainer{
+      make_towers<detail::operations_in<Network>()>(on, Network::view(), engine, detail::towers_of<Network>(t)),
+      static_cast<double>(optimizer.learning_rate)};
 }
 template <class Network, executor Executor, optimizer Optimizer, std::same_as<towers> Towers>
 [[gnu::cold]] auto compile(Executor const& on, Optimizer const& optimizer, Towers const& t) {

@@ -152,7 +152,8 @@ template <class Network, executor Executor, optimizer Optimizer>
   if constexpr (Network::is_sound)  // otherwise the compiler has already reported what is wrong
     static_assert(detail::sound<Network, Executor>(),
                   "plan: typenet made a plan that its own checker refuses; please report the network");
-  return trainer{on.make_engine(Network::view(), detail::options_of<Network>(optimizer.rule(), o)),
+  return trainer{detail::make_engine<detail::operations_in<Network>()>(
+                     on, Network::view(), detail::options_of<Network>(optimizer.rule(), o)),
                  static_cast<double>(optimizer.learning_rate)};
 }
 

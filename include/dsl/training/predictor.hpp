@@ -88,7 +88,8 @@ namespace dsl::TYPENET_MODE {
 template <class Network, executor Executor>
 [[gnu::cold]] predictor make_predictor(Executor const& on) {
   detail::require_budgets_are_kept<Network, Executor>();
-  return predictor(on.make_engine(Network::view(), detail::predicting<Network>(nullptr)));
+  return predictor(
+      detail::make_engine<detail::operations_in<Network>()>(on, Network::view(), detail::predicting<Network>(nullptr)));
 }
 /// Prepares a predictor that reads the weights of another predictor or of a trainer's engine. Both must be of the same
 /// network; their instruction sets and numbers of threads may differ. Throws option_error or executor_error if the
@@ -97,7 +98,8 @@ template <class Network, executor Executor>
 template <class Network, executor Executor>
 [[gnu::cold]] predictor make_predictor(Executor const& on, std::shared_ptr<shared_weights> const& weights) {
   detail::require_budgets_are_kept<Network, Executor>();
-  auto made = on.make_engine(Network::view(), detail::predicting<Network>(weights));
+  auto made =
+      detail::make_engine<detail::operations_in<Network>()>(on, Network::view(), detail::predicting<Network>(weights));
   detail::require_shared(*made, weights);
   return predictor(std::move(made));
 }

@@ -13,6 +13,7 @@
 #include <dsl/executors/host/rows.hpp>
 #include <dsl/executors/host/update_rows.hpp>
 #include <dsl/executors/host/widths.hpp>
+#include <dsl/graph/operation_set.hpp>
 
 namespace dsl::host::TYPENET_MODE {
 
@@ -38,39 +39,53 @@ struct memory_kernels {
   void (*local_response)(local_response_call const&);
 };
 
-template <class Width>
+/// Returns the kernels that the operations of a set need. The others are null.
+template <class Width, operation_set Only>
 constexpr memory_kernels make_memory_kernels() {
   constexpr int L = Width::lanes;
-  return {.lanes = L,
-          .normalize = &Width::template run<normalize<L>>,
-          .normalize_sums = &Width::template run<normalize_sums<L>>,
-          .normalize_gradient = &Width::template run<normalize_gradient<L>>,
-          .max_pool = &Width::template run<max_pool<L>>,
-          .max_pool_gradient = &Width::template run<max_pool_gradient<L>>,
-          .average_pool = &Width::template run<average_pool<L>>,
-          .average_pool_gradient = &Width::template run<average_pool_gradient<L>>,
-          .row = &Width::template run<row<L>>,
-          .activation = &Width::template run<activation<L>>,
-          .multiply = &Width::template run<multiply_rows<L>>,
-          .product_sums = &Width::template run<product_sums<L>>,
-          .layer_norm = &Width::template run<layer_norm_rows<L>>,
-          .update_rows = &Width::template run<update_rows<L>>,
-          .enlarge = &Width::template run<enlarge<L>>,
-          .reduce = &Width::template run<reduce<L>>,
-          .channel_softmax = &Width::template run<channel_softmax<L>>,
-          .local_response = &Width::template run<local_response<L>>};
+  memory_kernels k{};
+  k.lanes = L;
+  k.row = &Width::template run<row<L>>;
+  k.update_rows = &Width::template run<update_rows<L>>;
+  if constexpr (detail::has(Only, op::batch_norm, op::group_norm, op::layer_norm)) {
+    k.normalize = &Width::template run<normalize<L>>;
+    k.normalize_sums = &Width::template run<normalize_sums<L>>;
+    k.normalize_gradient = &Width::template run<normalize_gradient<L>>;
+  }
+  if constexpr (detail::has(Only, op::max_pool2d)) {
+    k.max_pool = &Width::template run<max_pool<L>>;
+    k.max_pool_gradient = &Width::template run<max_pool_gradient<L>>;
+  }
+  if constexpr (detail::has(Only, op::avg_pool2d)) {
+    k.average_pool = &Width::template run<average_pool<L>>;
+    k.average_pool_gradient = &Width::template run<average_pool_gradient<L>>;
+  }
+  if constexpr ((Only & detail::functions_but_relu) != 0) k.activation = &Width::template run<activation<L>>;
+  if constexpr (detail::has(Only, op::multiply, op::channel_scale, op::stochastic_depth)) {
+    k.multiply = &Width::template run<multiply_rows<L>>;
+    k.product_sums = &Width::template run<product_sums<L>>;
+  }
+  if constexpr (detail::has(Only, op::layer_norm)) k.layer_norm = &Width::template run<layer_norm_rows<L>>;
+  if constexpr (detail::has(Only, op::upsample_nearest, op::upsample_bilinear)) {
+    k.enlarge = &Width::template run<enlarge<L>>;
+    k.reduce = &Width::template run<reduce<L>>;
+  }
+  if constexpr (detail::has(Only, op::softmax)) k.channel_softmax = &Width::template run<channel_softmax<L>>;
+  if constexpr (detail::has(Only, op::local_response_norm)) k.local_response = &Width::template run<local_response<L>>;
+  return k;
 }
 
-template <class Width>
-inline constexpr memory_kernels memory_kernels_for = make_memory_kernels<Width>();
+template <class Width, operation_set Only = all_operations>
+inline constexpr memory_kernels memory_kernels_for = make_memory_kernels<Width, Only>();
 
-/// Returns the kernels of an instruction set. The processor must have this set.
-inline memory_kernels const& memory_kernels_of([[maybe_unused]] instructions set) {
+/// Returns the kernels of an instruction set for a set of operations. The processor must have the instructions.
+template <operation_set Only = all_operations>
+memory_kernels const& memory_kernels_of([[maybe_unused]] instructions set) {
 #ifdef __x86_64__
-  if (set == instructions::avx512) return memory_kernels_for<widths::avx512>;
-  if (set == instructions::avx2) return memory_kernels_for<widths::avx2>;
+  if (set == instructions::avx512) return memory_kernels_for<widths::avx512, Only>;
+  if (set == instructions::avx2) return memory_kernels_for<widths::avx2, Only>;
 #endif
-  return memory_kernels_for<widths::baseline>;
+  return memory_kernels_for<widths::baseline, Only>;
 }
 
 }  // namespace dsl::host::TYPENET_MODE

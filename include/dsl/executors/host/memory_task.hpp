@@ -12,6 +12,7 @@
 #include <dsl/executors/host/pixel_task.hpp>
 #include <dsl/executors/host/resize_task.hpp>
 #include <dsl/executors/host/token_tasks.hpp>
+#include <dsl/graph/operation_set.hpp>
 
 #include <utility>
 
@@ -19,9 +20,9 @@ namespace dsl::host::TYPENET_MODE {
 
 /// Returns the task of a step whose speed is limited by memory. It uses kernels that executors with channel blocks
 /// share. The task is empty if only plain loops can run the step: for tensors that do not consist of whole blocks, and
-/// for rare operations. When an update step runs, `update` calls a function with the arrays of each part of the update;
-/// `normalization` returns the arguments of a batch_norm step.
-template <class Place, class F, class G>
+/// for rare operations or those that are not in the set. When an update step runs, `update` calls a function with the
+/// arrays of each part of the update; `normalization` returns the arguments of a batch_norm step.
+template <operation_set Only = all_operations, class Place, class F, class G>
 [[gnu::cold]] task memory_task(Place& at, bound_step<float> const& b, F update, G normalization) {
   action const what = b.step->what;
   bool const forward = what == action::forward;
@@ -33,29 +34,36 @@ template <class Place, class F, class G>
     return rows(row_function::copy, b.x);
   }
   if (!b.node || (!forward && what != action::backward)) return {};
-  switch (b.node->kind) {
-    case op::batch_norm: return batch_norm_task(at, normalization());
-    case op::activation:
-      if (b.node->function != function::relu) return activation_task(at, b);
-      return forward ? rows(row_function::relu, b.x) : rows(row_function::relu_backward, b.dy);
-    case op::add: return b.node->inputs == 2 ? rows(row_function::sum, b.x2) : task{};
-    case op::multiply: return multiply_task(at, b);
-    case op::layer_norm: return layer_norm_task(at, b);
-    case op::head_norm: return head_norm_task(at, b);
-    case op::group_norm: return group_norm_task(at, b);
-    case op::local_response_norm: return local_response_task(at, b);
-    case op::softmax: return channel_softmax_task(at, b);
-    case op::channel_scale: return channel_scale_task(at, b);
-    case op::upsample_nearest:
-    case op::upsample_bilinear: return resize_task(at, b);
-    case op::max_pool2d:
-    case op::avg_pool2d: return pool_task(at, b);
-    case op::merge_pixels:
-    case op::class_token:
-    case op::position_embedding:
-    case op::token_slice: return token_task(at, b);
-    default: return {};
-  }
+  op const kind = b.node->kind;
+  if constexpr (detail::has(Only, op::batch_norm))
+    if (kind == op::batch_norm) return batch_norm_task(at, normalization());
+  if constexpr ((Only & detail::functions_but_relu) != 0)
+    if (kind == op::activation && b.node->function != function::relu) return activation_task(at, b);
+  if (kind == op::activation) return forward ? rows(row_function::relu, b.x) : rows(row_function::relu_backward, b.dy);
+  if (kind == op::add) return b.node->inputs == 2 ? rows(row_function::sum, b.x2) : task{};
+  if constexpr (detail::has(Only, op::multiply))
+    if (kind == op::multiply) return multiply_task(at, b);
+  if constexpr (detail::has(Only, op::layer_norm))
+    if (kind == op::layer_norm) return layer_norm_task(at, b);
+  if constexpr (detail::has(Only, op::head_norm))
+    if (kind == op::head_norm) return head_norm_task(at, b);
+  if constexpr (detail::has(Only, op::group_norm))
+    if (kind == op::group_norm) return group_norm_task(at, b);
+  if constexpr (detail::has(Only, op::local_response_norm))
+    if (kind == op::local_response_norm) return local_response_task(at, b);
+  if constexpr (detail::has(Only, op::softmax))
+    if (kind == op::softmax) return channel_softmax_task(at, b);
+  if constexpr (detail::has(Only, op::channel_scale))
+    if (kind == op::channel_scale) return channel_scale_task(at, b);
+  if constexpr (detail::has(Only, op::upsample_nearest, op::upsample_bilinear))
+    if (kind == op::upsample_nearest || kind == op::upsample_bilinear) return resize_task(at, b);
+  if constexpr (detail::has(Only, op::max_pool2d, op::avg_pool2d))
+    if (kind == op::max_pool2d || kind == op::avg_pool2d) return pool_task(at, b);
+  if constexpr (detail::has(Only, op::merge_pixels, op::class_token, op::position_embedding, op::token_slice))
+    if (kind == op::merge_pixels || kind == op::class_token || kind == op::position_embedding ||
+        kind == op::token_slice)
+      return token_task(at, b);
+  return {};
 }
 
 }  // namespace dsl::host::TYPENET_MODE

@@ -12,6 +12,7 @@
 #include <dsl/executors/native/dense.hpp>
 #include <dsl/executors/native/recurrent.hpp>
 #include <dsl/executors/reference/loops.hpp>
+#include <dsl/graph/operation_set.hpp>
 #include <dsl/network.hpp>
 #include <dsl/plan/stored.hpp>
 
@@ -65,18 +66,7 @@ class embedded_engine {
  private:
   using bound_step = host::bound_step<float>;
 
-  /// Whether the network has a node for which `asks` returns true.
-  template <class F>
-  static constexpr bool has(F asks) {
-    graph_view const g = Network::view();
-    for (int k = 0; k < g.size.nodes; ++k)
-      if (asks(g.nodes[k])) return true;
-    return false;
-  }
-  static constexpr bool has_attention = has([](node const& n) {
-    return n.kind == op::attention || n.kind == op::causal_attention || attention_products::is_divided(n);
-  });
-  static constexpr bool is_recurrent = has([](node const& n) { return n.kind == op::lstm || n.kind == op::gru; });
+  static constexpr operation_set operations = operations_of(Network::view());
 
   /// The plain loops of the forward pass, by node.
   struct forward_loops {
@@ -93,14 +83,14 @@ class embedded_engine {
     if (forward && (b.node->kind == op::conv2d || b.node->kind == op::conv2d_transpose))
       return convolutions_.build(b, false);
     if (forward && b.node->kind == op::dense) return [d = dense(at_, b)] { d(); };
-    if constexpr (has_attention) {
+    if constexpr (widths::attends(operations)) {
       if (host::task attends = attention_task(at_, b)) return attends;
     }
-    if constexpr (is_recurrent) {
+    if constexpr (detail::has(operations, op::lstm, op::gru)) {
       if (host::task recurs = recurrent_task(at_, b)) return recurs;
     }
     auto const no_update = [](auto const&) {};  // inference has no update steps
-    return host::memory_task(at_, b, no_update, [&b] { return normalization(b); });
+    return host::memory_task<operations>(at_, b, no_update, [&b] { return normalization(b); });
   }
   static host::batch_norm_step<float> normalization(bound_step const& b) {
     return {.x = b.x,
@@ -178,8 +168,10 @@ class embedded_network {
     m[region::frozen] = m[region::statistics] + bytes_of(region::statistics);
     m[region::activations] = activations_;
     using width = typename host::widths::width_of<Set>::type;
-    engine_ = detail::make<native_cpu::embedded_engine<Network>>(Network::view(), plan_, native_cpu::widths::of<width>,
-                                                                 host::memory_kernels_for<width>, m);
+    constexpr operation_set operations = operations_of(Network::view());
+    engine_ = detail::make<native_cpu::embedded_engine<Network>>(Network::view(), plan_,
+                                                                 native_cpu::widths::of<width, operations>,
+                                                                 host::memory_kernels_for<width, operations>, m);
     memory_left_ = detail::static_memory::left();
     return true;
   }

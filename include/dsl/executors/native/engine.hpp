@@ -66,13 +66,28 @@ struct packed_kernels final : host::packed_weights {
 /// channels as a vector has lanes. Rare operations run through the plain loops of `reference`.
 class engine final : public plain::steps<float> {
  public:
-  [[gnu::cold]] engine(graph_view const& g, engine_options const& o, target const& to, engine_settings const& s)
-      : plain::steps<float>(g, o, to, s.threads_a_device(g.size.devices)),
+  /// The code for the operations of a set.
+  struct code {
+    native_cpu::kernels const& (*kernels)(instructions);
+    host::memory_kernels const& (*memory)(instructions);
+    loop_table loops;
+    host::task (*select)(engine&, program&, bound_step const&);
+  };
+  template <operation_set Only = all_operations>
+  [[gnu::cold]] static code code_of() {
+    return {&kernels_of<Only>, &host::memory_kernels_of<Only>, &plain::loops_of<float, Only>, &select<Only>};
+  }
+
+  [[gnu::cold]] engine(graph_view const& g, engine_options const& o, target const& to, engine_settings const& s,
+                       code const& with = code_of())
+      : plain::steps<float>(g, o, to, s.threads_a_device(g.size.devices), with.loops),
+        select_(with.select),
         set_(s.set),
         winograd_(s.winograd),
         threads_(s.threads_a_device(g.size.devices)) {
     for (int d = 0; d < g.size.devices; ++d)
-      devices_.emplace(g, s, threads_, parameter_versions{parameters_version(), written_version()}, kernels().all);
+      devices_.emplace(g, s, with, threads_, parameter_versions{parameters_version(), written_version()},
+                       kernels().all);
   }
 
   int prepare(mode m, batch_part part, per_output<target_kind> targets = target_kind::classes) override {
@@ -117,9 +132,9 @@ class engine final : public plain::steps<float> {
   struct unit {
     workplace at;
     native_cpu::convolutions convolutions;
-    unit(graph_view const& g, engine_settings const& s, int threads, parameter_versions const& versions,
-         detail::chain<packed_kernel>& kernels)
-        : at(s.set, threads), convolutions(g, at, s.winograd, versions, kernels) {}
+    unit(graph_view const& g, engine_settings const& s, code const& with, int threads,
+         parameter_versions const& versions, detail::chain<packed_kernel>& kernels)
+        : at(with.kernels(s.set), with.memory(s.set), threads), convolutions(g, at, s.winograd, versions, kernels) {}
   };
   /// Returns the kernels that were packed from the weights.
   [[gnu::cold]] packed_kernels& kernels() const {
@@ -128,8 +143,14 @@ class engine final : public plain::steps<float> {
     return static_cast<packed_kernels&>(*kept().packed);
   }
 
+  [[gnu::cold]] host::task select_kernel(program& p, bound_step const& b) override { return select_(*this, p, b); }
+  template <operation_set Only>
+  [[gnu::cold]] static host::task select(engine& e, program& p, bound_step const& b) {
+    return e.template select_for<Only>(p, b);
+  }
   /// Returns an empty task if only the plain loops fit, on one thread.
-  [[gnu::cold]] host::task select_kernel(program& p, bound_step const& b) override {
+  template <operation_set Only>
+  [[gnu::cold]] host::task select_for(program& p, bound_step const& b) {
     action const what = b.step->what;
     bool const multiplies =
         what == action::forward || what == action::backward_weights || what == action::backward_data;
@@ -137,13 +158,17 @@ class engine final : public plain::steps<float> {
     if (b.node && multiplies && (b.node->kind == op::conv2d || b.node->kind == op::conv2d_transpose))
       return on.convolutions.build(b, p.plan.options.mode == mode::training && !b.node->frozen);
     if (b.node && multiplies && b.node->kind == op::dense) return [d = dense(on.at, b)] { d(); };
-    if (host::task attends = attention_task(on.at, b)) return attends;
-    if (host::task recurs = recurrent_task(on.at, b)) return recurs;
+    if constexpr (widths::attends(Only))
+      if (host::task attends = attention_task(on.at, b)) return attends;
+    if constexpr (detail::has(Only, op::lstm, op::gru))
+      if (host::task recurs = recurrent_task(on.at, b)) return recurs;
     if (host::task reads = whole_batch_task(p, b)) return reads;
-    if (b.node && b.node->kind == op::stochastic_depth)
-      if (host::task drops = host::stochastic_depth_task(on.at, b, [this, &p, &b] { return draw(p, b); })) return drops;
-    if (host::task moves = host::memory_task(
-            on.at, b, [this, &p, &b](auto f) { for_each_update(p, *b.step, f); },
+    if constexpr (detail::has(Only, op::stochastic_depth))
+      if (b.node && b.node->kind == op::stochastic_depth)
+        if (host::task drops = host::stochastic_depth_task(on.at, b, [this, &p, &b] { return draw(p, b); }))
+          return drops;
+    if (host::task moves = host::memory_task<Only>(
+            on.at, b, [this, &p, &b](auto f) { this->for_each_update(p, *b.step, f); },
             [&] {
               host::batch_norm_step<float> s = batch_norm_step(p, b);
               if (s.statistics && !s.tower && !s.dy.data && !s.again) s.made = on.convolutions.sum_moments(b);
@@ -196,6 +221,7 @@ class engine final : public plain::steps<float> {
     };
   }
 
+  host::task (*select_)(engine&, program&, bound_step const&);
   instructions set_;
   bool winograd_;
   int threads_;

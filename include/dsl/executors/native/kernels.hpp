@@ -11,6 +11,7 @@
 #include <dsl/executors/native/recurrent_cells.hpp>
 #include <dsl/executors/native/tiles.hpp>
 #include <dsl/executors/native/toom_cook.hpp>
+#include <dsl/graph/operation_set.hpp>
 
 namespace dsl::native_cpu::TYPENET_MODE {
 
@@ -119,50 +120,65 @@ constexpr void add_depthwise_weights(kernels& k) {
   if constexpr (Taps > 1) add_depthwise_weights<Width, Taps - 1>(k);
 }
 
-template <class Width>
+/// Whether a set has operations that attend, or whose tokens attend in windows.
+constexpr bool attends(operation_set all) {
+  return detail::has(all, op::attention, op::causal_attention, op::window_attention, op::bounded_window_attention);
+}
+
+/// Returns the kernels that the operations of a set need. The others are null.
+template <class Width, operation_set Only>
 constexpr kernels make_kernels() {
   constexpr int L = Width::lanes;
   kernels k{};
   k.lanes = L;
   k.outer_rows = tile_sizes<L>::outer_rows;
   add_tiles<Width, most_vectors>(k);
-  add_depthwise<Width, most_depthwise_pixels>(k);
-  add_depthwise_weights<Width, most_depthwise_taps>(k);
+  if constexpr ((Only & detail::grouped_convolutions) != 0) {
+    add_depthwise<Width, most_depthwise_pixels>(k);
+    add_depthwise_weights<Width, most_depthwise_taps>(k);
+  }
   k.moments = &Width::template run<host::moments<L>>;
-  k.read_head = &Width::template run<read_head<L>>;
-  k.write_head = &Width::template run<write_head<L>>;
-  k.turn_head = &Width::template run<turn_head<L>>;
-  k.lstm_cell = &Width::template run<lstm_cell<L>>;
-  k.gru_cell = &Width::template run<gru_cell<L>>;
-  k.lstm_gradient = &Width::template run<lstm_gradient<L>>;
-  k.gru_gradient = &Width::template run<gru_gradient<L>>;
-  k.softmax = &Width::template run<softmax_rows<L>>;
-  k.weighted = &Width::template run<weighted_rows<L>>;
-  k.finish_rows = &Width::template run<finish_rows<L>>;
-  k.score_gradient = &Width::template run<score_gradient_rows<L>>;
-  using matrices = matrices_of<f43>;
-  k.tiles_in = &Width::template run<tiles_in<L, typename matrices::input>>;
-  k.gradients_in = &Width::template run<tiles_in<L, typename matrices::gradient>>;
-  k.tiles_out = &Width::template run<tiles_out<L, typename matrices::output>>;
-  k.kernels_in = &Width::template run<kernels_in<L, typename matrices::kernel>>;
-  k.kernels_out = &Width::template run<kernels_out<L, typename matrices::kernel_gradient>>;
+  if constexpr (attends(Only)) {
+    k.read_head = &Width::template run<read_head<L>>;
+    k.write_head = &Width::template run<write_head<L>>;
+    k.turn_head = &Width::template run<turn_head<L>>;
+    k.softmax = &Width::template run<softmax_rows<L>>;
+    k.weighted = &Width::template run<weighted_rows<L>>;
+    k.finish_rows = &Width::template run<finish_rows<L>>;
+    k.score_gradient = &Width::template run<score_gradient_rows<L>>;
+  }
+  if constexpr (detail::has(Only, op::lstm, op::gru)) {
+    k.lstm_cell = &Width::template run<lstm_cell<L>>;
+    k.gru_cell = &Width::template run<gru_cell<L>>;
+    k.lstm_gradient = &Width::template run<lstm_gradient<L>>;
+    k.gru_gradient = &Width::template run<gru_gradient<L>>;
+  }
+  if constexpr (detail::has(Only, op::conv2d, op::conv2d_transpose)) {
+    using matrices = matrices_of<f43>;
+    k.tiles_in = &Width::template run<tiles_in<L, typename matrices::input>>;
+    k.gradients_in = &Width::template run<tiles_in<L, typename matrices::gradient>>;
+    k.tiles_out = &Width::template run<tiles_out<L, typename matrices::output>>;
+    k.kernels_in = &Width::template run<kernels_in<L, typename matrices::kernel>>;
+    k.kernels_out = &Width::template run<kernels_out<L, typename matrices::kernel_gradient>>;
+  }
   return k;
 }
 
-template <class Width>
-inline constexpr kernels of = make_kernels<Width>();
+template <class Width, operation_set Only = all_operations>
+inline constexpr kernels of = make_kernels<Width, Only>();
 
 }  // namespace dsl::native_cpu::widths::TYPENET_MODE
 
 namespace dsl::native_cpu::TYPENET_MODE {
 
-/// Returns the kernels of an instruction set, which the processor must have.
-inline kernels const& kernels_of([[maybe_unused]] instructions set) {
+/// Returns the kernels of an instruction set for a set of operations. The processor must have the instructions.
+template <operation_set Only = all_operations>
+kernels const& kernels_of([[maybe_unused]] instructions set) {
 #ifdef __x86_64__
-  if (set == instructions::avx512) return widths::of<widths::avx512>;
-  if (set == instructions::avx2) return widths::of<widths::avx2>;
+  if (set == instructions::avx512) return widths::of<widths::avx512, Only>;
+  if (set == instructions::avx2) return widths::of<widths::avx2, Only>;
 #endif
-  return widths::of<widths::baseline>;
+  return widths::of<widths::baseline, Only>;
 }
 
 /// A tile of the columns of a product, counted in vectors. Each tile has two vectors, and the last one has three if

@@ -19,7 +19,9 @@ namespace dsl::native_cpu::TYPENET_MODE {
 class workplace {
  public:
   [[gnu::cold]] workplace(instructions set, int threads)
-      : kernels_(kernels_of(set)), memory_(host::memory_kernels_of(set)), pool_(threads) {}
+      : workplace(kernels_of(set), host::memory_kernels_of(set), threads) {}
+  [[gnu::cold]] workplace(native_cpu::kernels const& k, host::memory_kernels const& m, int threads)
+      : kernels_(k), memory_(m), pool_(threads) {}
 
   native_cpu::kernels const& kernels() const { return kernels_; }
   host::memory_kernels const& memory() const { return memory_; }

@@ -48,13 +48,26 @@ struct engine_settings {
 /// rest through the plain loops of `reference`. Activations are in channel blocks, as the plan's target says.
 class engine final : public plain::steps<float> {
  public:
-  [[gnu::cold]] engine(graph_view const& g, engine_options const& o, target const& to, engine_settings const& settings)
-      : plain::steps<float>(g, o, to, settings.threads_a_device(g.size.devices)),
+  /// The code for the operations of a set.
+  struct code {
+    host::memory_kernels const& (*memory)(host::instructions);
+    loop_table loops;
+    host::task (*select)(engine&, program&, bound_step const&);
+  };
+  template <operation_set Only = all_operations>
+  [[gnu::cold]] static code code_of() {
+    return {&host::memory_kernels_of<Only>, &plain::loops_of<float, Only>, &select<Only>};
+  }
+
+  [[gnu::cold]] engine(graph_view const& g, engine_options const& o, target const& to, engine_settings const& settings,
+                       code const& with = code_of())
+      : plain::steps<float>(g, o, to, settings.threads_a_device(g.size.devices), with.loops),
+        select_(with.select),
         settings_(settings),
         block_(to.channel_block),
         has_kernels_(workplace::has_kernels_for(to.channel_block)) {
     require_threads(settings.threads);
-    for (int d = 0; d < g.size.devices; ++d) devices_.emplace(g, settings.winograd, block_, parameters_version());
+    for (int d = 0; d < g.size.devices; ++d) devices_.emplace(g, settings.winograd, block_, with, parameters_version());
     settings_.threads = settings.threads_a_device(g.size.devices);
     thread_count const scope(settings_.threads);
     threads_ = omp_get_max_threads();
@@ -117,12 +130,18 @@ class engine final : public plain::steps<float> {
   struct unit {
     dnn::convolutions convolutions;
     workplace at;
-    unit(graph_view const& g, bool winograd, int block, std::uint64_t const* version)
-        : convolutions(g, winograd, version), at(block) {}
+    unit(graph_view const& g, bool winograd, int block, code const& with, std::uint64_t const* version)
+        : convolutions(g, winograd, version), at(block, with.memory) {}
   };
+  [[gnu::cold]] host::task select_kernel(program& p, bound_step const& b) override { return select_(*this, p, b); }
+  template <operation_set Only>
+  [[gnu::cold]] static host::task select(engine& e, program& p, bound_step const& b) {
+    return e.template select_for<Only>(p, b);
+  }
   /// Returns the task that runs a step through the library or a shared kernel. It is empty if only the plain loops can
   /// run the step: for tensors without channel blocks and for rare operations.
-  [[gnu::cold]] host::task select_kernel(program& p, bound_step const& b) override {
+  template <operation_set Only>
+  [[gnu::cold]] host::task select_for(program& p, bound_step const& b) {
     action const what = b.step->what;
     bool const multiplies =
         what == action::forward || what == action::backward_weights || what == action::backward_data;
@@ -131,10 +150,11 @@ class engine final : public plain::steps<float> {
     if (b.node && multiplies && b.node->kind == op::dense) return [this, &b] { multiply(b); };
     if (!has_kernels_) return {};
     workplace& at = devices_[b.step->device].at;
-    if (b.node && b.node->kind == op::stochastic_depth)
-      if (host::task drops = host::stochastic_depth_task(at, b, [this, &p, &b] { return draw(p, b); })) return drops;
-    return host::memory_task(
-        at, b, [this, &p, &b](auto f) { for_each_update(p, *b.step, f); }, [&] { return batch_norm_step(p, b); });
+    if constexpr (detail::has(Only, op::stochastic_depth))
+      if (b.node && b.node->kind == op::stochastic_depth)
+        if (host::task drops = host::stochastic_depth_task(at, b, [this, &p, &b] { return draw(p, b); })) return drops;
+    return host::memory_task<Only>(
+        at, b, [this, &p, &b](auto f) { this->for_each_update(p, *b.step, f); }, [&] { return batch_norm_step(p, b); });
   }
 
   /// Returns a task for a convolution. A fused relu runs as a separate pass, since on some processors the library's
@@ -182,6 +202,7 @@ class engine final : public plain::steps<float> {
     }
   }
 
+  host::task (*select_)(engine&, program&, bound_step const&);
   engine_settings settings_;
   int block_;
   bool has_kernels_;  // whether there are shared kernels for blocks of this size

@@ -12,7 +12,9 @@ namespace dsl::dnn::TYPENET_MODE {
 /// vectors as wide as a channel block.
 class workplace {
  public:
-  [[gnu::cold]] explicit workplace(int block) : memory_(host::memory_kernels_of(set_for(block))) {}
+  /// `kernels` is a memory_kernels_of<...>.
+  [[gnu::cold]] workplace(int block, host::memory_kernels const& (*kernels)(host::instructions))
+      : memory_(kernels(set_for(block))) {}
 
   /// Whether this processor has kernels for channel blocks of `block` floats; otherwise plain loops are used.
   [[gnu::cold]] static bool has_kernels_for(int block) {

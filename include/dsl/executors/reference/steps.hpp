@@ -27,7 +27,12 @@ namespace dsl::plain::TYPENET_MODE {
 template <class T>
 class steps : public host::engine<T> {
  public:
-  using host::engine<T>::engine;
+  /// A function that returns the loops of the network's operations: loops_of<T, ...>.
+  using loop_table = loops<T> (*)(op);
+
+  [[gnu::cold]] steps(graph_view const& g, engine_options const& o, target const& to, int cores_a_device = 1,
+                      loop_table table = &loops_of<T>)
+      : host::engine<T>(g, o, to, cores_a_device), loops_(table) {}
 
  protected:
   using program = host::program<T>;
@@ -41,8 +46,8 @@ class steps : public host::engine<T> {
       case action::copy_forward:
       case action::copy_backward: return copy(b.x, b.to, b.accumulate);
       case action::backward: return backward(p, b);
-      case action::backward_weights: return compute(p, b, loops_of<T>(b.node->kind).backward_weights);
-      case action::backward_data: return compute(p, b, loops_of<T>(b.node->kind).backward_data);
+      case action::backward_weights: return compute(p, b, loops_(b.node->kind).backward_weights);
+      case action::backward_data: return compute(p, b, loops_(b.node->kind).backward_data);
       case action::measure: return measure(p, *b.step);
       case action::update: return update(p, *b.step);
       default: unknown();
@@ -78,8 +83,8 @@ class steps : public host::engine<T> {
     switch (part.step->what) {
       case action::copy_forward:
       case action::copy_backward: return copy(part.x, part.to, part.accumulate);
-      case action::forward: return compute(p, part, loops_of<T>(part.node->kind).forward, sample, channel);
-      case action::backward: return compute(p, part, loops_of<T>(part.node->kind).backward, sample, channel);
+      case action::forward: return compute(p, part, loops_(part.node->kind).forward, sample, channel);
+      case action::backward: return compute(p, part, loops_(part.node->kind).backward, sample, channel);
       default: unknown();
     }
   }
@@ -196,7 +201,7 @@ class steps : public host::engine<T> {
       return this->tower()->batch_norm_forward(b.x, batch_norm_operands(b), b.statistics, b.to, x.epsilon,
                                                this->batch_norm_momentum(b), this->options_.unbiased_running_variance,
                                                b.step->activation >= 0);
-    compute(p, b, loops_of<T>(x.kind).forward);
+    compute(p, b, loops_(x.kind).forward);
   }
 
   [[gnu::cold]] void backward(program& p, bound_step const& b) {
@@ -207,7 +212,7 @@ class steps : public host::engine<T> {
       return this->tower()->batch_norm_backward(d, b.gradient(role::gamma), b.gradient(role::beta), b.to, p.part.whole,
                                                 b.accumulate);
     }
-    compute(p, b, loops_of<T>(x.kind).backward);
+    compute(p, b, loops_(x.kind).backward);
   }
 
   [[gnu::cold]] void compute(program const& p, bound_step const& b, typename loops<T>::loop loop, int sample = 0,
@@ -242,6 +247,7 @@ class steps : public host::engine<T> {
       (forward ? op.forward_double : op.backward_double)(c);
   }
 
+  loop_table loops_;
   std::vector<double> sample_;  // memory for one sample's values in a custom loss
 };
 
