@@ -47,8 +47,8 @@ struct memory_budget : Network {
   static constexpr memory_limit limit{Bytes, Batch < 1 ? 1 : Batch};
   static void lower() = delete;  // not a layer: it wraps a network
 
-  /// Returns the bytes of the plan of a training step within the limit. In a constant expression the search takes long
-  /// and exceeds the compiler's limits for many networks; at run time it takes milliseconds.
+  /// Returns the bytes of the plan of a training step within the limit. In a constant expression, the search takes a
+  /// long time, and for many networks it exceeds the compiler's limits; at run time, it takes milliseconds.
   static constexpr long long training_bytes(int batch, target const& to = {}, int optimizer_slots = 1) {
     plan_options o = detail::plan_options_of<Network>(limit.batch, mode::training, to);
     o.optimizer_slots = optimizer_slots;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tests that native has a kernel, or plain loops on all threads, for every step that matters in a published network. To
-// compile it takes long: the stage long runs it.
+// compile it takes a long time: the stage long runs it.
 #include "support/catch.hpp"
 #include "support/warnings.hpp"
 

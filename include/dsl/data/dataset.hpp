@@ -53,8 +53,8 @@ struct further_input {
 
 struct dataset;
 
-/// The target of a further output of the network, for a network with named_output<...>. It is a data set without
-/// samples, which has labels or values as any other data set.
+/// The target of a further output of the network, for a network with named_output<...>. It is a data set that
+/// has no samples, only labels or values, in the same form as in any other data set.
 struct further_target {
   std::string output;
   std::shared_ptr<dataset const> data;
@@ -110,7 +110,8 @@ struct dataset {
     dsl::further_input const& f = (*further)[static_cast<std::size_t>(input)];
     return f.numbers + (begin + i - f.begin) * f.sample.size();
   }
-  /// Returns the address of sample i, 0 <= i < size. There are C*H*W bytes, or as many floats, as in reals().
+  /// Returns the address of sample i, 0 <= i < size. The sample has C*H*W bytes or, if the data set consists of floats
+  /// (see reals()), C*H*W floats.
   std::uint8_t const* pixels(std::int64_t i) const;
   /// Returns the class of sample i of a data set without pixel_classes.
   int label(std::int64_t i) const { return storage->labels[static_cast<std::size_t>(begin + i)]; }

@@ -79,7 +79,7 @@ constexpr void require_sequence(builder& b, value const& in) {
   b.require(in.shape.height == 1, {.broken = rule::sequences_have_one_row, .first = in.shape});
 }
 
-/// Requires that a window of `length` places, `span` with its dilation, fits into `padded` places.
+/// Requires that a window of `length` places, which covers `span` positions once dilated, fits into `padded` positions.
 constexpr void require_length(builder& b, value const& in, int length, int span, int padded) {
   b.require(length > 0, {.broken = rule::window_has_a_length, .first = in.shape, .found = length});
   b.require(span <= padded,

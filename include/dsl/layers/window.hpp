@@ -111,7 +111,7 @@ constexpr Arguments read_arguments() {
   return all;
 }
 
-/// The number of output rows or columns, and the padding on that side of the input.
+/// For rows or for columns: the output size, the zeros before the input, and the size of the padded input.
 struct extent {
   int size;    // of the output
   int before;  // zeros before the input

@@ -11,8 +11,8 @@
 
 namespace dsl::native_cpu::TYPENET_MODE {
 
-/// The sizes of heads and blocks and the matrix products that both passes of attention use. Scores exist for a block of
-/// queries and a block of keys, which fit into the second-level cache.
+/// The matrix products that both passes of attention use, and the sizes of their heads and blocks. Scores exist for a
+/// block of queries and a block of keys, which fit into the second-level cache.
 class attention_products {
  public:
   [[gnu::cold]] attention_products(kernels const& k, host::bound_step<float> const& s, int most_queries)

@@ -182,8 +182,8 @@ TYPENET_INLINE std::string onnx_input_text(shape const& s) {
   return "image<" + std::to_string(s.channels) + ", " + std::to_string(s.height) + ", " + std::to_string(s.width) + ">";
 }
 
-/// Returns text as a C++ string literal. Unlike the names of layers, the names of inputs and outputs come unchanged
-/// from the file.
+/// Returns text as a C++ string literal. The names of inputs and outputs come unchanged from the file, unlike those of
+/// layers, so characters that a literal would have to escape and those outside ASCII are replaced by underscores.
 [[gnu::cold]] inline std::string onnx_quoted(std::string const& text) {
   std::string all = "\"";
   for (char c : text) {
