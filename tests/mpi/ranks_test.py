@@ -134,7 +134,7 @@ class Refused(unittest.TestCase):
                                   ("the training data", "pictures=1"), ("the training data", "mean=1"),
                                   ("the number of validation samples: 24 and 25", "validation=24"),
                                   ("the number of validation samples: 0 and 25", "validation=0"),
-                                  ("how the towers split a batch: 1 and 0", "merge=all_reduce"),
+                                  ("how the towers split a batch: evenly and with the rest last", "merge=all_reduce"),
                                   ("how the towers' moments are merged", "synchronized=1"),
                                   ("the parameters", "parameter=2")):
             with self.subTest(words):
@@ -150,7 +150,7 @@ class Refused(unittest.TestCase):
         self.refused("the outputs and the weights of their losses", "of_numbers=squares", common=("network=tasked",))
 
     def test_a_loss_of_ones_own_with_other_numbers(self):
-        self.refused("the loss of your own", "own_loss=0.25", common=("own_loss=0.125",))
+        self.refused("your own loss", "own_loss=0.25", common=("own_loss=0.125",))
 
     def test_an_optimizers_other_numbers(self):
         self.refused("the optimizer's beta_2 or rho: 0.99", "beta_2=0.99", common=("optimizer=adamw",))
@@ -267,7 +267,7 @@ class Lingering(unittest.TestCase):
         """With a deadline within which a busy machine starts both, too."""
         did, _, err = finished(mpirun((1, program, "deadline=12", *options), (1, program, "deadline=12", "hang=3")))
         self.assertEqual(did, code, err)  # one that hangs would be killed
-        self.assertIn("error: rank 0 of 2: waited 9 s in all_reduce for rank 1", err)
+        self.assertIn('error: rank 0 of 2: waited 9 s for rank 1 in the exchange "all_reduce"', err)
         self.assertIn(words, err)
 
     def test_a_program_that_catches_and_goes_on(self):

@@ -168,7 +168,7 @@ TEST_CASE("check_derivative finds a wrong derivative, and names sample, output a
   check_derivative(own_squares{}, std::vector{1e6, 2.0}, std::vector{3.0, -1e5},
                    2);  // 0.5 in 1e6 is in the tolerance's scale
   std::string const found = thrown<option_error>([&] { check_derivative(wrong_sign{}, y, t, 2); });
-  CHECK(has(found, "wrong_sign's derivative must be that of its value; found -2.5 instead of 2.5"));
+  CHECK(has(found, "wrong_sign: derivative() must return the derivative of value(); found -2.5 instead of 2.5"));
   CHECK(has(found, "for output 0 of sample 1, where y is 3, its target 0.5 and the loss of the sample 3.13"));
   check_derivative(wrong_sign{}, std::span(y).first(2), std::span(t).first(2));
   CHECK(has(thrown<option_error>([&] { check_derivative(not_finite{}, std::vector{-1.0}, std::vector{0.0}); }),
@@ -189,7 +189,7 @@ TEST_CASE("a state of a loss of one's own resumes with the same one alone") {
   CHECK(same.predict(data) == first.predict(data));
   for (any_loss const& other : {any_loss(own_huber{0.6}), any_loss(own_squares{}), any_loss(loss::huber)}) {
     trainer t = made(other);
-    CHECK(has(thrown<file_error>([&] { restore(t, state, "a.state"); }), "another optimizer, loss"));
+    CHECK(has(thrown<file_error>([&] { restore(t, state, "a.state"); }), "differs in its optimizer, its loss"));
   }
   trainer again = made(wrong_sign{});
   auto const hash = [](trainer& t) { return detail::fingerprint_of(t.engine().options(), t.graph()); };

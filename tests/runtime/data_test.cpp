@@ -150,7 +150,7 @@ TEST_CASE("a data set's views share its memory", "[data]") {
   require_error<dsl::option_error>([&] { view.subset(2, 2); },
                                    {"within the 3 samples; found a subset of 2 samples from sample 2"});
   require_error<dsl::option_error>([&] { data.subset(-1, 2); },
-                                   {"found a subset of 2 samples from sample -1; choose a first sample of 0 to 10"});
+                                   {"found a subset of 2 samples from sample -1; choose a first sample from 0 to 10"});
   require_error<dsl::option_error>([&] { data.first(-2); },
                                    {"found a subset of -2 samples from sample 0; choose 0 to 10 samples"});
 }

@@ -167,7 +167,7 @@ TEST_CASE("predictors refuse what they cannot predict with", "[predictor]") {
   refuses<option_error>([&] { make_predictor<other>(reference{}, weights); }, {"weights", "another network"});
   refuses<option_error>([&] { make_predictor<other>(reference{}, t); }, {"make_predictor", "another network"});
   refuses<option_error>([&] { make_predictor<small>(reference<double>{}, weights); }, {"type of numbers"});
-  refuses<option_error>([&] { make_predictor<small>(reference{}, nullptr); }, {"make_predictor", "found none"});
+  refuses<option_error>([&] { make_predictor<small>(reference{}, nullptr); }, {"make_predictor", "found null"});
   refuses<executor_error>([&] { make_predictor<small>(unsharing{}, weights); }, {"share weights", "its own"});
   predictor p = make_predictor<small>(reference{}, weights);
   refuses<data_error>([&] { p.predict(images(2), y); }, {"samples"});

@@ -401,7 +401,8 @@ TEST_CASE("processes that would train in other ways don't, and all say what diff
   CHECK(said([](training&) {}) == std::vector<std::string>(2));
   for (difference const& d : std::initializer_list<difference>{
            {"the seed;", [](training& t) { ++t.engine.seed; }},  // the same double
-           {"the loss: 1 and 0;", [](training& t) { t.engine.loss = loss::mean_squared_error; }},
+           {"the loss: mean_squared_error and categorical_crossentropy;",
+            [](training& t) { t.engine.loss = loss::mean_squared_error; }},
            {"the number of micro-batches: 2 and 1;", [](training& t) { t.engine.micro_batches = 2; }},
            {"the label smoothing: 0.5 and 0;", [](training& t) { t.engine.label_smoothing = 0.5; }},
            {"the optimizer's weight decay: 0.5 and 0;", [](training& t) { t.engine.update.weight_decay = 0.5; }},
@@ -410,7 +411,8 @@ TEST_CASE("processes that would train in other ways don't, and all say what diff
            {"the optimizer's epsilon: 0.5 and 0;", [](training& t) { t.engine.update.epsilon = 0.5; }},
            {"the optimizer's rule;", [](training& t) { t.engine.update.nesterov = true; }},
            {"batch_norm's momentum: 0.5 and -1;", [](training& t) { t.engine.batch_norm_momentum = 0.5; }},
-           {"batch_norm's running variance: 1 and 0;", [](training& t) { t.engine.unbiased_running_variance = true; }},
+           {"the option unbiased_running_variance: 1 and 0;",
+            [](training& t) { t.engine.unbiased_running_variance = true; }},
            {"the first epoch: 1 and 0;", [](training& t) { t.fit.initial_epoch = 1; }},
            {"the epoch from which weights are averaged: -1 and 0;", [](training& t) { t.fit.average.reset(); }},
            {"the epoch from which weights are averaged: 1 and 0;",
@@ -449,7 +451,8 @@ TEST_CASE("processes with other channel blocks train together, but for synchroni
   };
   CHECK(said(host_merge) == std::vector<std::string>(2));
   for (std::string const& s : said(synchronized(host_merge)))
-    CHECK_THAT(s, Contains(differ_in("the channels of a block, which synchronized needs: 16 and 8;")));
+    CHECK_THAT(s, Contains(differ_in("the channels of a block, which must be equal for synchronized batch_norm and "
+                                     "follow from the processor: 16 and 8;")));
 }
 
 TEST_CASE("processes that evaluate or train on other batches are told so", "[processes]") {
@@ -763,7 +766,8 @@ TEST_CASE("towers that begin other sums are told so", "[processes]") {
     });
   });
   for (std::string const& s : of_counts)
-    CHECK_THAT(s, Contains("calls all_reduce of ") && Contains(" of 4 ") && Contains(" of 5 "));
+    CHECK_THAT(s,
+               Contains(" calls all_reduce for ") && Contains(" for 4 numbers of ") && Contains(" for 5 numbers of "));
   for (std::string const& s : of_numbers)
     CHECK_THAT(s, Contains("finish_all_reduces of 1 sums") && Contains("all_gather of 1 numbers of 8 bytes"));
   for (std::string const& s : of_calls)

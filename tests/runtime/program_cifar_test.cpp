@@ -274,8 +274,7 @@ TEST_CASE("program: nonsense options", "[program]") {
 #ifdef TYPENET_HAS_CUDA
   refuses(2, with({"--collectives", "nccl", "--executor", "cuda", "--deterministic"}), {"--deterministic", "order"});
 #endif
-  refuses(2, with(tiny({"--gpus", "2", "--devices", "0"})),
-          {"2 towers need as many devices", "found 1", "use 1 tower"});
+  refuses(2, with(tiny({"--gpus", "2", "--devices", "0"})), {"2 towers need 2 devices", "found 1", "use 1 tower"});
   refuses(2, with(tiny({"--gpus", "1", "--devices", "0,2"})), {"1 tower needs", "found 2", "use 2 towers"});
   refuses(2, with(tiny({"--devices", "0,0"})), {"device 0 is in the list twice"});
   refuses(2, with(tiny({"--gpus", "2", "--devices", "0,0"})), {"device 0 is in the list twice"});

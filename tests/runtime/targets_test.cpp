@@ -374,7 +374,7 @@ TEST_CASE("targets: shares are required for the loss of each output that learns 
                            {.loss = loss::mean_squared_error, .losses = {{"share", loss::binary_crossentropy}}});
   std::vector<float> const samples(6, 1), values{0, 1, 0.5F, 2};
   refuses<data_error>([&] { t.train_on_batch(samples, values); },
-                      {"binary_crossentropy takes target values of 0 to 1", "found 2"});
+                      {"binary_crossentropy takes target values from 0 to 1", "found 2"});
 }
 
 TEST_CASE("targets: a network and a data set that do not fit are refused") {

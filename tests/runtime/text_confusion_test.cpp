@@ -68,8 +68,8 @@ TEST_CASE("confusion: counts by hand", "[confusion]") {
   CHECK(m.recall(0) == approx(1 / 3.0));
   CHECK(m.precision(1) == approx(1 / 3.0));
   CHECK(m.precision(2) == 0);  // nothing was predicted as a frog
-  refuses<dsl::option_error>([&] { m.count(3, 0); }, {"0 to 2", "found 3 and 0"});
-  refuses<dsl::option_error>([&] { m.count(0, -1); }, {"found 0 and -1"});
+  refuses<dsl::option_error>([&] { m.count(3, 0); }, {"0 to 2", "found label 3 and prediction 0"});
+  refuses<dsl::option_error>([&] { m.count(0, -1); }, {"found label 0 and prediction -1"});
   refuses<dsl::option_error>([] { dsl::confusion_matrix{}.count(0, 0); }, {"evaluate() first"});
   CHECK(dsl::confusion_matrix{}.accuracy() == 0);
 

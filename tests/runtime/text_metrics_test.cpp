@@ -293,7 +293,7 @@ TEST_CASE("metrics that a run cannot have are refused before its first step", "[
                               {"aux_accuracy, which another score has"});
   refused({.batch_size = 12, .validation = &train, .metrics = {f1_score<>{}, f1_score<>{}}}, {"f1, which another"});
   refused({.batch_size = 12, .validation = &train, .callbacks = {early_stopping<val_metric<f1_score<>>>()}},
-          {"monitor: it is fit's metric f1; this run has none", ".metrics"});
+          {"monitor: it watches f1, which must be one of fit's .metrics; this run has none", ".metrics"});
   refused({.batch_size = 12, .validation = &train, .metrics = {top_k_accuracy<4>{}}},
           {"top_k_accuracy: K must be at most the number of classes, 3; found 4"});
   refused({.batch_size = 12, .validation = &train, .metrics = {f1_score<3>{}}}, {"class must be 0 to 2; found 3"});

@@ -179,12 +179,12 @@ TEST_CASE("a stream that ends, or has targets that cannot be right, is named", "
       compile<network<features<size>, dense<2>, sigmoid>>(reference{}, sgd{}, {.loss = loss::binary_crossentropy});
   test::refuses<data_error>(
       [&] { shares.fit(stream_values({size}, fresh(), 2, 20), {.batch_size = 6, .shuffle = false}); },
-      {"binary_crossentropy takes target values of 0 to 1"});
+      {"binary_crossentropy takes target values from 0 to 1"});
   trainer further = compile<network<features<size>, dense<2>, named_output<"share", sigmoid>, dense<2>>>(
       reference{}, sgd{}, {.loss = loss::mean_squared_error, .losses = {{"share", loss::binary_crossentropy}}});
   test::refuses<data_error>(
       [&] { further.fit(stream_values({size}, fresh(), 2, 20), {.batch_size = 6, .shuffle = false}); },
-      {"binary_crossentropy takes target values of 0 to 1"});
+      {"binary_crossentropy takes target values from 0 to 1"});
   test::refuses<data_error>([] { read_from_stream(classes(20, fresh(7)), 8); }, {"ended after 7"});
 }
 

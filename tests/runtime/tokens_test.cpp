@@ -67,12 +67,12 @@ TEST_CASE("tokens: a vocabulary of characters, and bytes") {
                       "character_vocabulary: each character must be one of its 8; found \"x\" at byte 3; remove it, or "
                       "make the vocabulary from a text that contains it");
   refuses<data_error>([&] { letters.encode("to\xff"); },
-                      "character_vocabulary: a text must be UTF-8; found byte 2, which begins no character");
+                      "character_vocabulary: a text must be UTF-8; found no valid character at byte 2");
   refuses<data_error>([&] { static_cast<void>(letters.decode(ints{1, 8})); },
                       "character_vocabulary: tokens must be 0 to 7; found 8 at position 1");
   refuses<data_error>([&] { static_cast<void>(letters.decode(ints{-1})); }, "found -1 at position 0");
   refuses<data_error>([] { character_vocabulary(""); }, "the text must have at least one character; found none");
-  refuses<data_error>([] { character_vocabulary("a\xc3"); }, "found byte 1, which begins no character");
+  refuses<data_error>([] { character_vocabulary("a\xc3"); }, "found no valid character at byte 1");
 
   CHECK(byte_tokens("a\xff") == ints{97, 255});
   CHECK(bytes_of_tokens(byte_tokens(text)) == text);
@@ -186,7 +186,7 @@ TEST_CASE("tokens: a trainer refuses what its vocabulary does not have", "[hosti
   dataset const good = in_memory_token_classes(4, 5, some_tokens(8, 5), 3, ints(8, 1));
   dataset const bad = in_memory_token_classes(4, 6, {0, 1, 2, 3, 4, 0, 5, 1}, 3, ints(8, 1));
   char const* const found =
-      "must be whole numbers of 0 to 4; found 5 as token 2 of sample 1; correct the data, or give "
+      "must be whole numbers from 0 to 4; found 5 as token 2 of sample 1; correct the data, or give "
       "embedding<...> a larger vocabulary";
   refuses<data_error>([&] { learner.fit(bad, {.batch_size = 2}); }, std::string("fit: the network's tokens ") + found);
   refuses<data_error>([&] { learner.fit(good, {.batch_size = 2, .validation = &bad}); },
@@ -240,7 +240,7 @@ TEST_CASE("tokens: those of a source and of a further input are checked, too") {
   dataset const bad = source_classes({1, 1, 4}, std::make_shared<numbers>(5.0F), 2, labels);
   CHECK_NOTHROW(learner.fit(good, {.batch_size = 4}));
   refuses<data_error>([&] { learner.fit(bad, {.batch_size = 4, .shuffle = false}); },
-                      "fit: the network's tokens must be whole numbers of 0 to 4; found 5 as token 3 of sample 5");
+                      "fit: the network's tokens must be whole numbers from 0 to 4; found 5 as token 3 of sample 5");
   refuses<data_error>([&] { learner.evaluate(bad); }, "evaluate: the network's tokens");
   refuses<data_error>([&] { learner.predict(bad); }, "predict: the network's tokens");
 
@@ -252,7 +252,7 @@ TEST_CASE("tokens: those of a source and of a further input are checked, too") {
   CHECK_NOTHROW(two.evaluate(with_input(rows, "word", {1, 1, 1}, std::vector<float>{0, 4})));
   dataset const wrong = with_input(rows, "word", {1, 1, 1}, std::vector<float>{0, 5});
   refuses<data_error>([&] { two.evaluate(wrong); },
-                      "evaluate: the tokens of input \"word\" must be whole numbers of 0 to 4; found 5 as token 0 of "
+                      "evaluate: the tokens of input \"word\" must be whole numbers from 0 to 4; found 5 as token 0 of "
                       "sample 1");
   std::vector<float> const row{0, 1};
   std::vector<float> const word{7};

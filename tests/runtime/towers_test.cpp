@@ -312,9 +312,8 @@ TEMPLATE_TEST_CASE("towers that can't be are refused with what there is", "[towe
   };
   refused({.count = 0}, "must be 1 or more; found 0");
   refused({.count = -3}, "found -3");
-  refused({.count = 2, .devices = {0}}, "2 towers need as many devices; found 1 in the list; list 2 or use 1 tower");
-  refused({.count = 1, .devices = {0, 1}},
-          "1 tower needs as many devices; found 2 in the list; list 1 or use 2 towers");
+  refused({.count = 2, .devices = {0}}, "2 towers need 2 devices; found 1 in the list; list 2 or use 1 tower");
+  refused({.count = 1, .devices = {0, 1}}, "1 tower needs 1 device; found 2 in the list; list 1 or use 2 towers");
   refused({.count = 2, .devices = {0, 0}}, "device 0 is in the list twice; give each tower its own device");
   refused({.count = 2, .devices = {0, 4096}}, "tower 1 should be on device 4096; only device");
   refused({.count = 1, .devices = {-1}}, "tower 0 should be on device -1; use 0 or more");
@@ -349,7 +348,8 @@ struct elsewhere final : communicator {
 TEST_CASE("towers: an engine in host memory refuses a group that is not", "[towers]") {
   elsewhere group;
   CHECK_THROWS_WITH(reference{}.make_engine(without::view(), {.group = &group}),
-                    "towers: the engines of this group are not in host memory");
+                    "towers: an executor in host memory needs a group of such executors; found a group of another "
+                    "kind; give all towers executors of the same kind");
 }
 
 namespace {

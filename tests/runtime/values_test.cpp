@@ -239,7 +239,8 @@ TEST_CASE("an empty batch is called that") {
   std::vector<float> const x(12, 0.5F);
   std::vector<float> none, one(1);
   refuses<data_error>([&] { t.predict_on_batch(x, none); }, {"predict_on_batch: outputs", "the batch is empty"});
-  refuses<data_error>([&] { t.predict_on_batch(x, one); }, {"outputs of a batch of 1", "2 floats; found 1"});
+  refuses<data_error>([&] { t.predict_on_batch(x, one); },
+                      {"outputs of a batch of 1", "2 numbers of type float; found 1"});
   refuses<data_error>([&] { t.train_on_batch(x, none); }, {"train_on_batch: values", "the batch is empty"});
   refuses<data_error>([&] { c.train_on_batch(x, std::vector<std::int32_t>{}); }, {"labels", "the batch is empty"});
 }

@@ -80,7 +80,7 @@ TYPENET_INLINE dataset read_csv_classes(std::string const& path, std::string con
     auto const found = classes.find(table.field(row, column));
     if (found == classes.end())
       detail::throw_error<data_error>(
-          {"csv: ", path, " must have one of the ", class_names.size(), " known classes as ", target, "; found ",
+          {"csv: ", path, " must have one of the ", class_names.size(), " known classes in column ", target, "; found ",
            detail::excerpt(table.field(row, column)), " in line ", table.line(row), "; add it to class_names"});
     labels.push_back(found->second);
   }

@@ -47,7 +47,7 @@ TYPENET_INLINE dataset dataset::subset(std::int64_t first, std::int64_t count) c
     detail::throw_error<option_error>({"dataset: a subset must lie within the ", size, " samples; found a subset of ",
                                        count, " samples from sample ", first, "; choose ",
                                        first < 0 || first > size
-                                           ? detail::message({"a first sample of 0 to ", size})
+                                           ? detail::message({"a first sample from 0 to ", size})
                                            : detail::message({"0 to ", size - first, " samples"})});
   dataset view = *this;
   view.begin += first;

@@ -94,7 +94,7 @@ TYPENET_INLINE npy_array::npy_array(std::string const& path)
   std::size_t const size = file_->size();
   constexpr std::uint8_t magic[] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
   if (size < 10 || std::memcmp(data, magic, sizeof magic) != 0)
-    refuse("begin as numpy.save begins a file; found other bytes");
+    refuse("begin with the signature of a .npy file; found other bytes; write it with numpy.save");
   int const version = data[6];
   if (version < 1 || version > 3 || data[7] != 0)
     refuse(message({"be of format 1.0, 2.0 or 3.0; found ", version, ".", static_cast<int>(data[7])}));
@@ -114,7 +114,7 @@ TYPENET_INLINE npy_array::npy_array(std::string const& path)
   for (std::int64_t const d : dims_)
     if (d == 0) count_ = 0;
   if (count_ != numbers || (size - begin_) % width_ != 0)
-    refuse(message({"have exactly the numbers that its header says; found ", count_ > numbers ? "fewer" : "more", ": ",
+    refuse(message({"have as many numbers as its header says; found ", count_ > numbers ? "fewer" : "more", ": ",
                     static_cast<long long>(size - begin_), " bytes, with ", static_cast<long long>(width_),
                     " per number"}));
 }
@@ -157,7 +157,7 @@ TYPENET_INLINE void npy_array::read_header(char const* text, std::size_t size) {
     if (type == one.name) kind_ = one.kind, width_ = one.width;
   if (width_ == 0)
     refuse(message({"have little-endian float32, float64 or integers; found ", printable(type.substr(0, 20)),
-                    "; convert it by astype(\"<f4\")"}));
+                    "; convert it with astype(\"<f4\")"}));
 }
 
 TYPENET_INLINE void npy_array::refuse(std::string const& what) const {
@@ -195,7 +195,7 @@ TYPENET_INLINE std::span<float const> npy_array::floats(std::shared_ptr<std::vec
 }
 
 TYPENET_INLINE std::vector<std::int32_t> npy_array::labels() const {
-  if (kind_ == npy_kind::real) refuse("have integers for labels; found floats; convert it by astype(\"<i4\")");
+  if (kind_ == npy_kind::real) refuse("have integers for labels; found floats; convert it with astype(\"<i4\")");
   std::vector<std::int32_t> all(static_cast<std::size_t>(count_));
   for (std::int64_t i = 0; i < count_; ++i) {
     std::int64_t const n = whole_at(i);

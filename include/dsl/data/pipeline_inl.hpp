@@ -155,10 +155,9 @@ TYPENET_INLINE void batch_loader::check() const {
   if (detail::is_stream(data_) && (options_.shuffle || options_.cache || !options_.drop_last))
     detail::throw_error<option_error>(
         {"batch_loader: shuffle and cache must be false and drop_last true for samples of a stream; found ",
-         options_.shuffle ? "shuffle"
-         : options_.cache ? "cache"
-                          : "no drop_last",
-         "; shuffle with shuffle_stream(), or use data that can be read again"});
+         options_.shuffle ? "shuffle = true; shuffle with shuffle_stream(), or use data that can be read again"
+         : options_.cache ? "cache = true; leave .cache out, or use data that can be read again"
+                          : "drop_last = false; write .drop_last = true, or use data that can be read again"});
   for (output_target const& t : targets_) check(t);
 }
 

@@ -35,9 +35,10 @@ TYPENET_INLINE dataset dataset_of_stream(dsl::shape sample, std::shared_ptr<samp
 
 TYPENET_INLINE void require_no_stream(dataset const& data, char const* what) {
   if (is_stream(data))
-    throw_error<option_error>({what, ": the samples must come from data that can be read again; found the stream ",
-                               data.storage->stream->identity(),
-                               "; use data in memory or a sample_source, or let the stream itself do this"});
+    throw_error<option_error>(
+        {what, ": the samples must come from data that can be read again; found the stream ",
+         data.storage->stream->identity(), "; use data in memory or a sample_source",
+         std::string_view(what) == "normalize" ? ", or let the stream normalize its samples" : ""});
 }
 
 TYPENET_INLINE void require_stream(dataset const& data, char const* what) {

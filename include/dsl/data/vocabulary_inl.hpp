@@ -24,8 +24,8 @@ template <class F>
   for (std::size_t at = 0; at < text.size();) {
     std::size_t const size = utf8_size(text.substr(at));
     if (size == 0)
-      throw_error<data_error>({"character_vocabulary: a text must be UTF-8; found byte ", at,
-                               ", which begins no character; convert the text, or take its bytes with byte_tokens()"});
+      throw_error<data_error>({"character_vocabulary: a text must be UTF-8; found no valid character at byte ", at,
+                               "; convert the text, or take its bytes with byte_tokens()"});
     f(text.substr(at, size), at);
     at += size;
   }

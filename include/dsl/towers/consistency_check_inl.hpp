@@ -43,8 +43,10 @@ TYPENET_INLINE void agree_on_network(process_group& all, engine& e) {
   all.agree_on_fingerprint("the factors of learning rate and weight decay", fingerprint_of_factors(e.graph()));
   all.agree("the seed", static_cast<double>(o.seed));
   all.agree_on_fingerprint("the seed", o.seed);  // a double holds only 53 of its bits
-  all.agree("the loss", static_cast<int>(o.loss.all));
-  all.agree_on_fingerprint("the loss of your own", fingerprint_of_loss(e.graph(), o));
+  constexpr char const* losses[] = {"categorical_crossentropy", "mean_squared_error", "mean_absolute_error", "huber",
+                                    "binary_crossentropy",      "a loss of your own"};
+  agree_on_text(all, "the loss", losses[static_cast<int>(o.loss.all)]);
+  all.agree_on_fingerprint("your own loss", fingerprint_of_loss(e.graph(), o));
   all.agree_on_fingerprint("the outputs and the weights of their losses", fingerprint_of_outputs(e.graph(), o));
   all.agree("the number of micro-batches", o.micro_batches);
   all.agree("the label smoothing", o.label_smoothing);
@@ -62,7 +64,7 @@ TYPENET_INLINE void agree_on_network(process_group& all, engine& e) {
   all.agree("the value that gradients are clipped to", o.update.clip.value);
   all.agree_on_fingerprint("the optimizer's rule", fingerprint_of(o.update));  // including its parameters
   all.agree("batch_norm's momentum", o.batch_norm_momentum);
-  all.agree("batch_norm's running variance", o.unbiased_running_variance);
+  all.agree("the option unbiased_running_variance", o.unbiased_running_variance);
 }
 
 TYPENET_INLINE void consistency_check::before_fit(fit_terms const& t) {

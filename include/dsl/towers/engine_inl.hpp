@@ -47,7 +47,9 @@ TYPENET_INLINE towers_engine::towers_engine(tower_factory const& factory, graph_
   });
   // with other blocks a plan may order its batch_norms differently, and the towers would wait for each other
   if (world_ && policy_.moments == tower_moments::synchronized)
-    world_->agree("the channels of a block, which synchronized needs", channel_block());
+    world_->agree(
+        "the channels of a block, which must be equal for synchronized batch_norm and follow from the processor",
+        channel_block());
 }
 
 TYPENET_INLINE towers_engine::~towers_engine() {
@@ -225,8 +227,9 @@ TYPENET_INLINE void towers_engine::require_samples(batch_part const& part) const
 }
 
 TYPENET_INLINE void towers_engine::meet_others() {
-  world_->agree("how the towers split a batch", policy_.even);
-  world_->agree("how the towers' moments are merged", static_cast<int>(policy_.moments));
+  agree_on_text(*world_, "how the towers split a batch", policy_.even ? "evenly" : "with the rest last");
+  constexpr char const* moments[] = {"in turn", "averaged", "synchronized"};
+  agree_on_text(*world_, "how the towers' moments are merged", moments[static_cast<int>(policy_.moments)]);
   metrics_sent_ = metrics_received_ = list<process_message>(world_->processes());
   int const each = reports();
   auto const bytes = static_cast<long long>(sizeof(report)) * each;

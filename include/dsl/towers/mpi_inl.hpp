@@ -203,8 +203,8 @@ TYPENET_INLINE void mpi::compare(char const* what, process_message const* in) {
     header const& h = received_[q];
     if (q == process_) continue;
     if (h.call == call_ && h.bytes == in[q].bytes && std::strncmp(h.what, what, sizeof h.what - 1) == 0) continue;
-    fail(detail::message({"calls ", what, " and expects ", in[q].bytes, " bytes, but rank ", q, " calls ",
-                          std::string(h.what), " and sends ", h.bytes,
+    fail(detail::message({"is at the exchange \"", what, "\" and expects ", in[q].bytes, " bytes, but rank ", q,
+                          " is at \"", std::string(h.what), "\" and sends ", h.bytes,
                           "; all ranks must make the same calls in the same order"}));
   }
 }
@@ -212,8 +212,9 @@ TYPENET_INLINE void mpi::compare(char const* what, process_message const* in) {
 TYPENET_INLINE void mpi::out_of_time(char const* what) {
   std::string const missing = requests_.cancel();
   std::string const halted = detail::halted_ranks();
-  fail(detail::message({"waited ", text_of(patience()), " in ", what, " for rank ", missing.empty() ? "?" : missing,
-                        "; ", halted.empty() ? "it has died, hangs or was stopped" : halted}));
+  fail(detail::message({"waited ", text_of(patience()), " for rank ", missing.empty() ? "?" : missing,
+                        " in the exchange \"", what, "\"; ",
+                        halted.empty() ? "it has died, hangs or was stopped" : halted}));
 }
 
 TYPENET_INLINE double mpi::now() {

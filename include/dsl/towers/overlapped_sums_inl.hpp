@@ -77,9 +77,10 @@ TYPENET_INLINE void overlapped_sums::make() {
 }
 
 TYPENET_INLINE void overlapped_sums::differ(sum const& x, int seat, unsigned long number_bytes, long long count) {
-  fate_.break_with(message({"towers: rank ", sums_.first() + x.first, " calls all_reduce of ", x.count, " numbers of ",
-                            x.number_bytes, " bytes, but rank ", sums_.first() + seat, " of ", count, " of ",
-                            number_bytes, "; all ranks must make the same calls in the same order"}));
+  fate_.break_with(
+      message({"towers: rank ", sums_.first() + x.first, " calls all_reduce for ", x.count, " numbers of ",
+               x.number_bytes, " bytes, but rank ", sums_.first() + seat, " calls it for ", count, " numbers of ",
+               number_bytes, " bytes; all ranks must make the same calls in the same order"}));
   fate_.refuse();
 }
 

@@ -51,9 +51,9 @@ TYPENET_INLINE list<core_set> places_of(tower_factory const& factory, towers con
   if (t.count < 1) throw option_error(message({"towers: there must be 1 or more; found ", t.count}));
   if (t.count > most) throw option_error(message({"towers: there can't be more than ", most, "; found ", t.count}));
   if (given > 0 && given != t.count)
-    throw option_error(
-        message({"towers: ", of_towers(t.count), t.count == 1 ? " needs" : " need", " as many devices; found ", given,
-                 " in the list; list ", t.count, " or use ", of_towers(given)}));
+    throw option_error(message({"towers: ", of_towers(t.count), t.count == 1 ? " needs " : " need ", t.count,
+                                t.count == 1 ? " device" : " devices", "; found ", given, " in the list; list ",
+                                t.count, " or use ", of_towers(given)}));
   if (each > cores && given > 0 && cores > 0)
     throw option_error(message({"towers: each needs ", each, " cores; there are ", cores, "; use fewer threads"}));
   require_devices(t, each > 0 && given > 0 ? cores / each : factory.devices, each, cores);

@@ -70,7 +70,8 @@ struct batch_checks {
   [[gnu::cold]] void require_one_input(char const* what) const;
 
   /// Requires that the `found` numbers are `batch` samples of this shape, and that `batch` is at least 1.
-  [[gnu::cold]] static void require_count(char const* what, std::size_t found, std::size_t batch, shape const& each);
+  [[gnu::cold]] static void require_count(char const* what, std::size_t found, std::size_t batch, shape const& each,
+                                          char const* type = "float");
   static void require_size(int batch);
 
  private:

@@ -28,7 +28,7 @@ TYPENET_INLINE std::size_t batch_checks::samples_of(std::span<std::int32_t const
   bool const of_pixels = targets_of_labels() == target_kind::pixel_classes;
   shape const each = of_pixels ? shape{1, result.height, result.width} : shape{1};
   std::size_t const size = labels.size() / static_cast<std::size_t>(each.area());
-  require_count("train_on_batch: labels", labels.size(), size, each);
+  require_count("train_on_batch: labels", labels.size(), size, each, "std::int32_t");
   return size;
 }
 
@@ -50,8 +50,7 @@ TYPENET_INLINE void batch_checks::require_loss_takes(target_kind targets) const 
         graph.output_shape(graph.nodes[output_node(graph, k)]).size() != graph.shape_of(graph.result()).size())
       throw_error<option_error>(
           {"train_on_batch: all outputs must take the same targets; found output ", name_of_output(graph, k),
-           ", which has another loss or another shape than the network's result; pass the targets "
-           "of each output by name"});
+           ", whose loss or shape differs from that of the network's result; pass the targets of each output by name"});
   bool const one_output = loss[0] != dsl::loss::categorical_crossentropy && graph.shape_of(graph.result()).size() == 1;
   if (targets != target_kind::values && (one_output || !takes(loss[0], targets)))
     throw_error<option_error>({"train_on_batch: ", one_output ? "a network with one output" : "this loss",
@@ -145,7 +144,8 @@ TYPENET_INLINE arranged_targets batch_checks::arranged(std::vector<batch_target>
                        : kind == target_kind::pixel_classes ? shape{1, out.height, out.width}
                                                             : shape{1};
     require_count(message({what, ": targets of output ", name}).c_str(),
-                  has_values ? found->values.size() : found->labels.size(), size, each);
+                  has_values ? found->values.size() : found->labels.size(), size, each,
+                  has_values ? "float" : "std::int32_t");
     target_view view{.labels = has_values ? nullptr : found->labels.data(),
                      .values = has_values ? found->values.data() : nullptr};
     if (has_values)
@@ -174,12 +174,12 @@ TYPENET_INLINE void batch_checks::require_one_input(char const* what) const {
 }
 
 TYPENET_INLINE void batch_checks::require_count(char const* what, std::size_t found, std::size_t batch,
-                                                shape const& each) {
+                                                shape const& each, char const* type) {
   if (batch < 1 && found < 1) throw_error<data_error>({what, ": the batch is empty; pass at least one sample"});
   if (batch < 1) batch = 1;
   if (batch > 0x7fffffff || found != batch * static_cast<std::size_t>(each.size()))
     throw_error<data_error>({what, " of a batch of ", batch, " must be ", batch, " times ", each.size(),
-                             " floats; found ", found, "; check the shape and the batch"});
+                             " numbers of type ", type, "; found ", found, "; check the shape and the batch"});
 }
 
 TYPENET_INLINE void batch_checks::require_size(int batch) {

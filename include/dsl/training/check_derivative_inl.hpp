@@ -50,9 +50,10 @@ TYPENET_INLINE void check_derivative(any_loss const& own, std::span<double const
       if (detail::isfinite(value) && size(slopes[i] - difference) <= tolerance * scale) continue;
       detail::throw_error<option_error>(
           {"check_derivative: ", std::string(loss.name().data, static_cast<std::size_t>(loss.name().size)),
-           "'s derivative must be that of its value; found ", slopes[i], " instead of ", difference, " for output ",
-           static_cast<long long>(i), " of sample ", static_cast<long long>(first / each), ", where y is ", before,
-           ", its target ", target[i], " and the loss of the sample ", value, "; correct derivative() or value()"});
+           ": derivative() must return the derivative of value(); found ", slopes[i], " instead of ", difference,
+           " for output ", static_cast<long long>(i), " of sample ", static_cast<long long>(first / each),
+           ", where y is ", before, ", its target ", target[i], " and the loss of the sample ", value,
+           "; correct derivative() or value()"});
     }
   }
 }

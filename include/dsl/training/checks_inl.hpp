@@ -203,7 +203,7 @@ TYPENET_INLINE learned_targets require_samples(graph_view const& g, per_output<l
 TYPENET_INLINE void require_shares(loss l, float const* values, long long samples, long long each, char const* what) {
   for (long long i = 0; l == loss::binary_crossentropy && i < samples * each; ++i)
     if (bool const is_share = values[i] >= 0 && values[i] <= 1; !is_share)  // nor is a NaN
-      throw_error<data_error>({what, ": binary_crossentropy takes target values of 0 to 1; found ",
+      throw_error<data_error>({what, ": binary_crossentropy takes target values from 0 to 1; found ",
                                static_cast<double>(values[i]), " for output ", i % each, " of sample ", i / each,
                                "; scale the values, or give compile() the loss mean_squared_error"});
 }
@@ -284,14 +284,14 @@ TYPENET_INLINE void require_fit(graph_view const& g, per_output<loss> const& l, 
            o.initial_epoch);
   fit.need(o.batch_size >= 1, "batch_size must be 1 or more", o.batch_size, "try 64");
   if (o.batch_size > data.size)
-    throw_error<option_error>(
-        {"fit: batch_size is ", o.batch_size, ", but there are only ", data.size, " samples; use a smaller batch"});
+    throw_error<option_error>({"fit: batch_size is ", o.batch_size, ", but there ", data.size == 1 ? "is" : "are",
+                               " only ", data.size, data.size == 1 ? " sample" : " samples", "; use a smaller batch"});
   if (parameter_count(g) > 0 && trainable_parameter_count(g) == 0)
     throw_error<option_error>({"fit: the network must have a parameter to train; found ", parameter_count(g),
                                ", all of them frozen; take a layer out of frozen<...>"});
   require_tokens_stay(g, o);
   if (is_stream(data) && (o.shuffle || o.cache))
-    throw_error<option_error>({"fit: samples of a stream come in its own order and once; found .",
+    throw_error<option_error>({"fit: a stream gives its samples only once, in its own order; found .",
                                o.shuffle
                                    ? "shuffle = true; write .shuffle = false, and use shuffle_stream() if samples "
                                      "that follow each other are alike"

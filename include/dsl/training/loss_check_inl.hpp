@@ -19,8 +19,8 @@ TYPENET_INLINE void require_probabilities(graph_view const& g, per_output<loss> 
   bool const binary = l[k] == loss::binary_crossentropy;
   throw_error<option_error>(
       {"loss: ",
-       binary ? "binary_crossentropy takes outputs of 0 to 1, of a network that ends in sigmoid; found "
-              : "categorical_crossentropy takes probabilities, of a network that ends in softmax; found ",
+       binary ? "binary_crossentropy takes outputs from 0 to 1, so the network must end in sigmoid; found "
+              : "categorical_crossentropy takes probabilities, so the network must end in softmax; found ",
        text(g.scopes[last_of(g, k).scope].name), " at ",
        k == 0 ? "its end" : "the end of output " + text(g.scopes[g.nodes[output_node(g, k)].further_output].name),
        "; add ", binary ? "sigmoid" : "softmax", ", or give compile() the loss mean_squared_error"});

@@ -42,8 +42,8 @@ TYPENET_INLINE double value_of(scores const& all, char const* metric) {
     if (s.name == metric) return s.value;
     names += (names.empty() ? "" : ", ") + s.name;
   }
-  throw option_error(message({"monitor: it is fit's metric ", metric, "; this run has ", names.empty() ? "none" : names,
-                              "; add it to .metrics of fit"}));
+  throw option_error(message({"monitor: it watches ", metric, ", which must be one of fit's .metrics; this run has ",
+                              names.empty() ? "none" : names, "; add it"}));
 }
 
 TYPENET_INLINE monitor::monitor(any_metric const& m, monitor_mode mode, double delta)

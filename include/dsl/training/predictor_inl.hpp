@@ -23,8 +23,8 @@ namespace dsl::detail::TYPENET_MODE {
 TYPENET_INLINE void require_shared(engine& e, std::shared_ptr<shared_weights> const& wanted) {
   if (!wanted)
     throw_error<option_error>(
-        {"make_predictor: the weights must be those of another engine; found none; an executor "
-         "that cannot share weights returns none"});
+        {"make_predictor: the weights must be those of another engine; found null, which weights() returns if the "
+         "executor cannot share weights; pass the trainer instead to copy them"});
   if (e.weights() != wanted)
     throw_error<executor_error>({"make_predictor: the executor must be able to share weights; found ", e.description(),
                                  ", which has its own; pass a trainer to copy its weights"});

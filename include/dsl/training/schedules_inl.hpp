@@ -16,7 +16,7 @@ TYPENET_INLINE void refuse_rate(double rate, int epoch, name schedule) {
   std::string const who(schedule.data, static_cast<std::size_t>(schedule.size));
   throw option_error(message({"learning_rate_schedule: ", who.empty() ? "its function" : who,
                               " must return a rate of at least 0 and less than 1e30; found ", rate, " for epoch ",
-                              epoch + 1, "; correct the schedule, or give it the number of epochs of fit"}));
+                              epoch + 1, "; correct the schedule, or give it the same number of epochs as fit"}));
 }
 
 }  // namespace dsl::detail::TYPENET_MODE
@@ -27,7 +27,7 @@ TYPENET_INLINE double poly_decay::operator()(int epoch) const {
   if (epochs < 1) detail::throw_error<option_error>({"poly_decay: epochs must be 1 or more; found ", epochs});
   if (epoch < 0 || epoch > epochs)
     throw option_error(detail::message({"poly_decay: it is set for ", epochs, epochs == 1 ? " epoch" : " epochs",
-                                        "; found epoch ", epoch + 1, "; give it the number of epochs of fit"}));
+                                        "; found epoch ", epoch + 1, "; give it the same number of epochs as fit"}));
   return base * detail::pow(1.0 - static_cast<double>(epoch) / epochs, power);
 }
 

@@ -25,7 +25,7 @@ namespace dsl::detail::TYPENET_MODE {
                                                  char const* what) {
   long long const each = g.output_shape(g.nodes[input]).size();
   int const vocabulary = vocabulary_of(g, input);
-  throw_error<data_error>({what, ": ", tokens_of(g, input), " must be whole numbers of 0 to ", vocabulary - 1,
+  throw_error<data_error>({what, ": ", tokens_of(g, input), " must be whole numbers from 0 to ", vocabulary - 1,
                            "; found ", found, " as token ", place % each, " of sample ", place / each,
                            "; correct the data, or give embedding<...> a larger vocabulary"});
 }

@@ -48,7 +48,9 @@ class engine : public dsl::engine {
     auto* const group = dynamic_cast<host::group*>(o.group);
     if (group) tower_ = group->make_tower(g, o, state_.layout(), T{});
     if (o.group && !group)
-      detail::throw_error<executor_error>({"towers: the engines of this group are not in host memory"});
+      detail::throw_error<executor_error>(
+          {"towers: an executor in host memory needs a group of such executors; found a group of another kind; give "
+           "all towers executors of the same kind"});
   }
 
   [[gnu::cold]] int prepare(mode m, batch_part part, per_output<target_kind> targets = target_kind::classes) override {
@@ -305,7 +307,7 @@ class engine : public dsl::engine {
       if (kinds[k] == target_kind::pixel_classes && found.labelled < 0)
         detail::throw_error<option_error>(
             {"batch: with a class per pixel, .labelled must be the number of labelled pixels of the whole batch; ",
-             "found ", found.labelled, "; count the labels of 0 and more"});
+             "found ", found.labelled, "; set it to the number of labels that are 0 or greater"});
     }
   }
   [[gnu::cold, noreturn]] void refuse_without_inputs() const {
