@@ -171,7 +171,7 @@ int all_gpus(settings const& s) {
   for (int gpus : each) all += gpus;
   if (s.batch_size > 0x7fffffff / all)
     throw dsl::option_error(
-        fmt::format("--batch-size: multiplied by the {} --gpus of all processes, it must be below 2,147,483,648; found "
+        fmt::format("--batch-size: times the total --gpus of all processes ({}), it must be below 2,147,483,648; found "
                     "{}; use a smaller one",
                     all, s.batch_size));
   return all;
@@ -399,8 +399,8 @@ void run(settings const& s) {
                   s.executor == "cuda" ? "" : "on the CPU: ", trainer.engine().description()));
   if (speaks() && !s.resume && std::filesystem::exists(s.checkpoint()))
     say(fmt::format(
-        "{0} is from an unfinished run; this run will replace it, and keeps it as {0}.before until then; to resume "
-        "that run, first end this one, then: mv {1} {2}",
+        "{0} is from an unfinished run. This run keeps it as {0}.before until this run's first checkpoint replaces it. "
+        "To resume the earlier run, first end this one and enter: mv {1} {2}",
         s.checkpoint(), dsl::detail::shell_path(s.checkpoint() + ".before"), dsl::detail::shell_path(s.checkpoint())));
 
   std::shared_ptr<best_weights> stopping;

@@ -354,8 +354,8 @@ inline void check_names(settings const& s) {
     std::string const name = name_of(path);
     for (output const& other : all)
       if (!given.empty() && (other.path == name || may_become(other.path, name) || may_become(name, other.path)))
-        throw dsl::option_error(
-            fmt::format("{} and {}: both would be {}; give one another name", other.option, option, path));
+        throw dsl::option_error(fmt::format("{} and {}: both would be {}; choose a different name for one of them",
+                                            other.option, option, path));
     if (!given.empty()) all.push_back({option, name});
   };
   add("--output", s.output, s.output);

@@ -30,7 +30,7 @@ void draw(dsl::dataset const& all, std::string const& folder) {
     file.version = PNG_IMAGE_VERSION, file.width = file.height = 64, file.format = PNG_FORMAT_RGB;
     std::string const name = path + "/" + std::to_string(i) + ".png";
     if (!png_image_write_to_file(&file, name.c_str(), 0, rgb.data(), 0, nullptr))
-      throw dsl::data_error("picture_folder: cannot write " + name);
+      throw dsl::data_error("picture_folder: cannot write " + name + ": " + file.message);
   }
 }
 }  // namespace

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Trains the network of ../embedded for the page, on synthetic images or on CIFAR-10, and writes to FOLDER:
+// Trains the network of ../embedded for the page, on synthetic images or on CIFAR-10, and writes to OUTPUT_FOLDER:
 //   model.bin      the weights, as classify.cpp reads them, and the mean image
 //   classes.txt    the names of the classes, one per line
 //   samples.bin    one test image of each class, as bytes: red, green and blue of each pixel
 //   expected.bin   the probabilities that `native` computes for these images with 128-bit vectors
-//   browser_train FOLDER PICTURES EPOCHS [CIFAR-10 FOLDER]
+//   browser_train OUTPUT_FOLDER PICTURES EPOCHS [CIFAR10_FOLDER]
 #include <dsl/dsl.hpp>
 #include <dsl/io/embedded_weights.hpp>
 #include <dsl/training/predictor.hpp>
@@ -12,6 +12,7 @@
 #include "../embedded/network.hpp"
 
 #include <cstddef>
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -19,6 +20,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace {
@@ -26,7 +28,7 @@ namespace {
 void write(std::string const& path, void const* data, std::size_t bytes, std::ios::openmode how = std::ios::binary) {
   std::ofstream file(path, how);
   file.write(static_cast<char const*>(data), static_cast<std::streamsize>(bytes));
-  if (!file.flush()) throw dsl::file_error(path + ": cannot be written");
+  if (!file.flush()) throw dsl::file_error("cannot write " + path + ": " + std::generic_category().message(errno));
 }
 
 void train(std::string const& folder, int pictures, int epochs, char const* cifar) {
@@ -40,7 +42,7 @@ void train(std::string const& folder, int pictures, int epochs, char const* cifa
   }
   auto trainer = dsl::compile<model>(dsl::sgd{.learning_rate = 0.02, .momentum = 0.9}, {.batch_norm_momentum = 0.9});
   trainer.fit(training, {.epochs = epochs, .batch_size = 32});
-  std::printf("%.3f of %d test pictures\n", trainer.evaluate(test).acc, static_cast<int>(test.size));
+  std::printf("accuracy %.3f on %d test pictures\n", trainer.evaluate(test).acc, static_cast<int>(test.size));
 
   dsl::save_embedded_weights(trainer, folder + "/model.bin");
   write(folder + "/model.bin", test.mean->data(), test.mean->size() * sizeof(float), std::ios::binary | std::ios::app);
@@ -70,7 +72,7 @@ void train(std::string const& folder, int pictures, int epochs, char const* cifa
 
 int main(int arguments, char** argument) {
   if (arguments != 4 && arguments != 5) {
-    std::fputs("usage: browser_train FOLDER PICTURES EPOCHS [CIFAR-10 FOLDER]\n", stderr);
+    std::fputs("usage: browser_train OUTPUT_FOLDER PICTURES EPOCHS [CIFAR10_FOLDER]\n", stderr);
     return 2;
   }
   try {

@@ -7,10 +7,12 @@
 
 #include "network.hpp"
 
+#include <cerrno>
 #include <cstdio>
 #include <exception>
 #include <fstream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace {
@@ -19,7 +21,7 @@ void write(std::string const& path, std::vector<float> const& numbers) {
   std::ofstream file(path, std::ios::binary);
   file.write(reinterpret_cast<char const*>(numbers.data()),
              static_cast<std::streamsize>(numbers.size() * sizeof(float)));
-  if (!file.flush()) throw dsl::file_error(path + ": cannot be written");
+  if (!file.flush()) throw dsl::file_error("cannot write " + path + ": " + std::generic_category().message(errno));
 }
 
 }  // namespace

@@ -361,7 +361,7 @@ TEST_CASE("limits are kept, and what they cost is told") {
   plan_search const none = find_plans(h200_target(), c, o);
   CHECK(all_within(none, o));
   CHECK(none.too_large > 0);
-  CHECK(none.summary().find("with too much workspace") != std::string::npos);
+  CHECK(none.summary().find("need too much workspace") != std::string::npos);
   o = {.pass = pass::backward_weights, .most_plans = 3};
   plan_search const three = find_plans(h200_target(), c, o);
   REQUIRE(three.plans.size() == 3);

@@ -789,9 +789,9 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
   using headed = network<features<3>, dense<4>, named_output<"aux", dense<3>, softmax>, dense<3>, softmax>;
   using slowed = network<features<3>, scaled<factor::learning_rate<0.1>, dense<3>>, softmax>;
   for (auto const& [network, word] :
-       {std::pair{slowed::view(), "cuda: scaled has no kernel for this device"},
-        std::pair{joined::view(), "cuda: named_input has no kernel for this device"},
-        std::pair{headed::view(), "cuda: named_output has no kernel for this device"},
+       {std::pair{slowed::view(), "cuda: scaled<...> is not supported; use another executor"},
+        std::pair{joined::view(), "cuda: named_input is not supported; use another executor"},
+        std::pair{headed::view(), "cuda: named_output is not supported; use another executor"},
         std::pair{mapped::view(), "cuda: softmax2d has no kernel for this device"},
         std::pair{gated::view(), "cuda: multiply has no kernel for this device"},
         std::pair{normed::view(), "cuda: layer_norm has no kernel"},

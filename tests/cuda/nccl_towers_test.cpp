@@ -167,7 +167,7 @@ TEST_CASE("cuda towers that meet in different order are told, with NCCL", "[cuda
       group.at(r).metrics(program);
     });
     for (std::string const& s : said) CHECK_THAT(s, Contains("nccl: rank "));
-    CHECK_THAT(said[0] + said[1], Contains("another rank has stopped, or makes a different call"));
+    CHECK_THAT(said[0] + said[1], Contains("another rank has stopped or is making a different call"));
     auto const again = group.on_all([&](int r) { group.at(r).run(0, data.view(1, 0.1)); });
     for (std::string const& s : again) CHECK_THAT(s, Contains("an earlier step failed"));
   }

@@ -340,7 +340,7 @@ TEST_CASE("an engine that computes other numbers is named, and left out from the
     REQUIRE(warnings.size() == 1);
     CHECK_THAT(warnings[0],
                Catch::Contains("cuda: engine " + std::to_string(wrong) + ", knobs") &&
-                   Catch::Contains("computes other numbers than two other plans of backward_weights bf16: batch 2"));
+                   Catch::Contains("gives different results from two other plans for backward_weights bf16: batch 2"));
     // It would be chosen again if it were tried.
     CHECK(files_in(folder.path.string(), "plan-") == 1);
     CHECK(chosen({}, {.workspace_limit = 1 << 18}, cache) == right);

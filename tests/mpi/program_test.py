@@ -318,7 +318,7 @@ class Program(unittest.TestCase):
         _, err = self.run_in("a", [*command[:-1], "1", "--resume"], 2)
         self.assertRegex(err, "plot.svg.checkpoint already has [0-9]+ epochs?, but this run has 1; set .epochs to [0-9]+ or more")
         out, _ = self.run_in("a", [*command[:-1], "1"])
-        self.assertIn("plot.svg.checkpoint is from an unfinished run; this run will replace it", out)
+        self.assertIn("plot.svg.checkpoint is from an unfinished run. This run keeps it as", out)
         self.assertFalse(path.exists())
         for bytes_, words in ((good[:-1], "it is truncated or damaged"), (b"", "must begin as typenet's")):
             path.write_bytes(bytes_)

@@ -507,7 +507,8 @@ TEST_CASE("a callback's state: what it saves is what it gets", "[callbacks]") {
   CHECK((c.n == 0 && c.word == "a"));
   float narrow = 0;
   CHECK(thrown<file_error>([&] { restored("best", narrow); }) ==
-        "x's counter 0 has 8 bytes of best; expected 4; the file is from another program: start without it");
+        "x's counter 0 has 8 bytes of best; expected 4; the file is from another program; remove it to start from the "
+        "beginning");
   CHECK(has(thrown<file_error>([&] { restored.same("word", "other"); }),
             "was saved with word several words, but this run has other"));
   for (std::size_t size = 0; size < saved.bytes().size(); ++size) {  // a truncated state is never read beyond its end

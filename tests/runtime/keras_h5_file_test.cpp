@@ -183,7 +183,7 @@ TEST_CASE("keras_h5: numbers must be in this file, in one piece, and all there",
   });
   packed.refused(fault::storage, kernel, one_piece + "chunks");
   promised.replace(H5T_IEEE_F32LE, {2, 3}, nullptr);  // HDF5 would return zeros
-  promised.refused(fault::storage, kernel, "all numbers of \"" + kernel + "\"; found 0 bytes");
+  promised.refused(fault::storage, kernel, " bytes of \"" + kernel + "\"; found 0;");
 
   changed compact;
   compact.replace(H5T_IEEE_F32LE, {2, 3}, numbers.data(),

@@ -90,7 +90,7 @@ TEST_CASE("errors and warnings quote what a file has, without its escapes", "[na
   CHECK(
       thrown<dsl::file_error>([&] { callback_state_with(evil).same("monitor", "acc"); }) ==
       "checkpoint: run.state's early_stopping 0 was saved with monitor val_loss\\x1b]0;x\\x07\\x0a[INFO] all is well, "
-      "but this run has acc; use the same monitor, or start without the file");
+      "but this run has acc; use the same monitor, or remove the file to start from the beginning");
 
   std::string const monitor(1 << 20, '\x1b');  // only an excerpt is quoted
   callback_state_with(monitor).same("monitor", monitor);

@@ -508,7 +508,7 @@ TEST_CASE("onnx import: a network with another number in a layer has another str
   dsl::imported_network const differs(dsl::serialize_onnx(other.engine(), {}), "x.onnx", "");
   dsl::detail::require_same_structure(t.engine().graph(), same, "x.onnx");
   CHECK_THROWS_WITH(dsl::detail::require_same_structure(t.engine().graph(), differs, "x.onnx"),
-                    Catch::Contains("with other numbers or operands"));
+                    Catch::Contains("the same operation with other attributes (such as the stride) or other operands"));
 }
 
 TEST_CASE("onnx import: operators on constants are computed as ONNX defines them, or refused", "[onnx]") {

@@ -128,7 +128,8 @@ TEST_CASE("onnx import: a network takes the weights of a file with its structure
           network<picture, conv2d<3, 3>, residual<conv2d<3, 5>, batch_norm<>, relu>, global_avg_pool2d, dense<4>>>(
           file.path)),
       Catch::Contains("(Conv) must be the network's layer 1.1.0 (residual > sequential > conv2d), conv2d with the "
-                      "result 3x8x8; found conv2d with the result 3x8x8, with other numbers or operands"));
+                      "result 3x8x8; found conv2d with the result 3x8x8, the same operation with other attributes "
+                      "(such as the stride) or other operands"));
   CHECK_THAT(
       (complaint<network<picture, conv2d<3, 3>, conv2d<3, 3>, batch_norm<>, sigmoid, global_avg_pool2d, dense<4>>>(
           file.path)),

@@ -403,7 +403,8 @@ TEST_CASE("weights: other weights than the network's are refused, and nothing ch
   refused(fixture("weights_keras.safetensors"), R"(PyTorch's names; found "conv2d/kernel"; load it with .naming = )"
                                                 "{weight_convention::keras}");
   refused(fixture("weights_torch.safetensors"), "Keras's names; found", as(weight_convention::keras));
-  refused(fixture("weights_expected.safetensors"), R"("0.0.weight"; found 0 of the network's 26 weights, and "prob)");
+  refused(fixture("weights_expected.safetensors"),
+          R"("0.0.weight"; found 0 of the network's 26 weights, and weights that the network lacks, such as "prob)");
 
   edited missing, more, shape, type, tracked;
   missing.remove("6.bias");
@@ -562,8 +563,8 @@ TEST_CASE("weights: the index that torchvision saves beside a table of biases", 
   load({16}, st::dtype::i64, "attn.relative_position_index");
   load({4, 4}, st::dtype::i64, "attn.relative_position_index");
   CHECK_THROWS_WITH(load({16}, st::dtype::f32, "attn.relative_position_index"),
-                    Catch::Matchers::Contains("must have \"attn.relative_position_index\" with 16 numbers in I64, "
-                                              "as windows of 2x2 pixels have; found F32 [16]"));
+                    Catch::Matchers::Contains("must have \"attn.relative_position_index\" as 16 numbers of type I64, "
+                                              "the number for windows of 2x2 pixels; found F32 [16]"));
   CHECK_THROWS_WITH(load({16}, st::dtype::i64, "relative_position_index"),
                     Catch::Matchers::Contains("must have no weights but the network's"));
   using cosines = dsl::network<
@@ -589,7 +590,7 @@ TEST_CASE("weights: the index that torchvision saves beside a table of biases", 
   };
   load_cosines(18);
   CHECK_THROWS_WITH(load_cosines(16),
-                    Catch::Matchers::Contains("\"attn.relative_coords_table\" with 18 numbers in F32"));
+                    Catch::Matchers::Contains("\"attn.relative_coords_table\" as 18 numbers of type F32"));
   CHECK(dsl::weight_layout(model::view(), weight_convention::keras).shape(0) == std::vector<std::uint64_t>{9, 1});
 }
 

@@ -477,8 +477,9 @@ TEST_CASE("checkpoint: one that says another size than it has is not read", "[ch
     }
     return said;
   };
-  CHECK(refused() == "checkpoint: " + path + " must have " + std::to_string(size) +
-                         " bytes; found 1099511627776: it is truncated or damaged; start without it");
+  CHECK(refused() ==
+        "checkpoint: " + path + " must have " + std::to_string(size) +
+            " bytes; found 1099511627776: it is truncated or damaged; remove the file to start from the beginning");
   std::fstream(path, std::ios::in | std::ios::out | std::ios::binary)
       .seekp(64)
       .write("\xff\xff\xff\xff\xff\xff\xff\xff", 8);
@@ -526,7 +527,7 @@ TEST_CASE("weights of another network, and names of other formats, are refused w
     std::string const words = said([&] { dsl::load_weights(three, path); });
     INFO(words);
     CHECK(words.find("give another file") != std::string::npos);
-    CHECK(words.find("start without") == std::string::npos);
+    CHECK(words.find("start from the beginning") == std::string::npos);
   }
   for (char const* ending : {".safetensors", ".weights.h5", ".onnx", ".keras", ".pt"}) {
     std::string const name = path + ending;
@@ -577,8 +578,12 @@ TEST_CASE("checkpoint: what is no whole one of this training is refused, and not
 
   dsl::trainer other = made<same_sizes>(), slotless = made(0.0F), slower = made(0.8F), seeded = made(0.9F, 2);
   refused(other, good, "from another network: it has ");
-  refused(slotless, good, "with another optimizer, loss, batch_norm, frozen part, factor or output");
-  refused(slower, good, "with another optimizer, loss, batch_norm, frozen part, factor or output");
+  refused(slotless, good,
+          "that differs in its optimizer, its loss, a batch_norm setting, its frozen parts, a factor of scaled<...>, "
+          "or its outputs");
+  refused(slower, good,
+          "that differs in its optimizer, its loss, a batch_norm setting, its frozen parts, a factor of scaled<...>, "
+          "or its outputs");
   refused(seeded, good, "has the seed 1, but this run has 2; use the same seed");
   dsl::restore(fresh, good, "good");  // none of this was the trainer's fault
 

@@ -252,7 +252,7 @@ TEST_CASE("dot: equal blocks in a row are drawn once", "[dot]") {
   std::vector<std::string> labels;
   for (auto const& [scope, label] : picture.clusters)
     if (has(label, "block")) labels.push_back(label);
-  CHECK(labels == std::vector<std::string>{"1 block\n3 equal blocks, to 3"});
+  CHECK(labels == std::vector<std::string>{"1 block\n3 identical blocks; the last is 3"});
   std::size_t const of_a_block = 4;  // two convolutions, a relu, a sum
   CHECK(picture.nodes.size() == 2 + of_a_block + 2);
   CHECK(std::count(picture.edges.begin(), picture.edges.end(), std::pair<std::string, std::string>("n5", "n14")) == 1);
@@ -265,7 +265,8 @@ TEST_CASE("dot: equal blocks within equal blocks, and at the end", "[dot]") {
   std::vector<std::string> labels;
   for (auto const& [scope, label] : inside.clusters)
     if (has(label, "equal")) labels.push_back(label);
-  CHECK(labels == std::vector<std::string>{"0 stage\n2 equal blocks, to 1", "0.0 block\n2 equal blocks, to 0.1"});
+  CHECK(labels == std::vector<std::string>{"0 stage\n2 identical blocks; the last is 1",
+                                           "0.0 block\n2 identical blocks; the last is 0.1"});
   CHECK(inside.nodes.size() == 1 + 5 + 2);
   dot_parser const last(dot<replicate<2, network<image<4, 8, 8>, repeat<3, block>>>>());
   CHECK(std::count(last.edges.begin(), last.edges.end(), std::pair<std::string, std::string>("n4", "outputs")) == 1);

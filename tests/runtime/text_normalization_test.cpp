@@ -153,7 +153,7 @@ TEST_CASE("a run resumes only with data that are normalised as before", "[normal
   std::vector<float> const before = t.predict(data);
   test::refuses<file_error>([&] { run(other, t, {}); },
                             {"run.state is from a run with another normalisation", "the mean 383.3", "instead of 191.6",
-                             "of the first input", "start without it"});
+                             "of the first input", "remove the file to start from the beginning"});
   CHECK(t.predict(data) == before);
   CHECK(t.normalization().empty());  // still unknown
   run(data, t, {});
@@ -197,7 +197,8 @@ TEST_CASE("weights of another network: the message names the parameter that diff
        {"from another network", "the first parameter that differs is 0.weight of 3x2 in the file and 0.weight of 4x2"});
   says(std::type_identity<network<features<2>, dense<3>, dsl::tanh, dsl::tanh, dense<1>>>{},
        {"differs is 2.weight of 1x3 in the file and 3.weight of 1x3 in the network"});
-  says(std::type_identity<network<features<2>, dense<3>, dsl::tanh>>{}, {"one more parameter, 2.weight of 1x3"});
+  says(std::type_identity<network<features<2>, dense<3>, dsl::tanh>>{},
+       {"the file also has the parameter 2.weight of 1x3, which the network lacks"});
   says(std::type_identity<network<features<2>, dense<3>, dsl::tanh, dense<1>, dsl::sigmoid, dense<1>>>{},
        {"the file lacks the parameter 4.weight of 1x1"});
   says(std::type_identity<network<features<2>, dense<3>, relu, dense<1>>>{}, {"the same names and shapes"});

@@ -52,7 +52,7 @@ TYPENET_INLINE void engine::require_targets(mode m, per_output<target_kind> cons
                                    "binary_crossentropy",      "a loss of your own"};
   constexpr char const* found[] = {" compares with values; found one class per sample",
                                    " compares with one class per sample; found values",
-                                   " does not compare with one class per pixel, as categorical_crossentropy does"};
+                                   " cannot be used with one class per pixel; only categorical_crossentropy can"};
   detail::throw_error<option_error>({"loss: ", names[static_cast<int>(options_.loss[k])],
                                      found[static_cast<int>(targets[k])],
                                      "; change the loss in compile() or the targets of the batch"});

@@ -67,8 +67,9 @@ void for_each_array(graph_view const& g, long long slots, F f) {
 /// "x.safetensors". Otherwise returns null.
 [[gnu::cold]] char const* ending_of_other_format(std::string const& path);
 
-/// The advice in messages about an unusable file. A run can start without its checkpoint; loading weights needs a file.
-inline constexpr char const* start_without = "start without it";
+/// The advice in messages about an unusable file. A run can remove the file to start from the beginnings checkpoint;
+/// loading weights needs a file.
+inline constexpr char const* start_without = "remove the file to start from the beginning";
 inline constexpr char const* give_another = "give another file";
 
 [[gnu::cold]] std::string wrong_size(std::size_t expected, std::size_t found, char const* otherwise = start_without);

@@ -138,9 +138,9 @@ TYPENET_INLINE checkpoint_reader::checkpoint_reader(graph_view const& g, std::st
                          " numbers, and a file of this network would have ", expected, parameter.empty() ? "" : "; ",
                          parameter,
                          std::string_view(otherwise) == start_without
-                             ? "; give another file, or start without it"
-                             : "; give another file, or transfer the weights that fit by save_safetensors and "
-                               "load_safetensors(trainer, path, {.skip_mismatch = true})"}));
+                             ? "; give another file, or remove this one to start from the beginning"
+                             : "; give another file, or use save_safetensors and load_safetensors(trainer, path, "
+                               "{.skip_mismatch = true}) to transfer the weights that fit"}));
   }
   need_or(head.numbers == expected, "has a different number of weights than its network; ");
   arrays_ = callbacks_ - static_cast<std::size_t>(head.numbers) * sizeof(float);

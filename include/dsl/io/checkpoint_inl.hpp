@@ -86,9 +86,9 @@ TYPENET_INLINE void restore_outputs(trainer& t, std::string const& callbacks, st
   all(outputs_key, numbers);
   std::size_t const sums = next.step > 0 ? 2 * outputs.size() : 0;
   if (numbers.size() != 4 * outputs.size() * past.epochs.size() + sums)
-    throw file_error(message({"checkpoint: ", name, " must have 4 scores for each of ", past.epochs.size(),
-                              " epochs and ", outputs.size(), " outputs, and ", sums, " sums; found ", numbers.size(),
-                              " numbers; start without it"}));
+    throw file_error(message({"checkpoint: ", name, " is damaged: its scores must have ",
+                              4 * outputs.size() * past.epochs.size() + sums, " numbers; found ", numbers.size(),
+                              "; remove the file to start from the beginning"}));
   double const* from = numbers.data();
   for (epoch_record& e : past.epochs)
     for (scores* s : {&e.train, &e.validation})
@@ -123,10 +123,10 @@ TYPENET_INLINE void restore_metrics(trainer& t, std::string const& callbacks, st
   for (std::string const& m : t.metrics_of_fit()) own += m + "\n";
   all(metrics_key, found);
   if (t.is_fitting() && !past.epochs.empty() && own != found)
-    throw file_error(
-        message({"checkpoint: ", name, " is from a run with ",
-                 found.empty() ? "no metrics" : "the metrics " + excerpt(found), ", but this run has ",
-                 own.empty() ? "none" : excerpt(own), "; give fit the same .metrics, or start without it"}));
+    throw file_error(message({"checkpoint: ", name, " is from a run with ",
+                              found.empty() ? "no metrics" : "the metrics " + excerpt(found), ", but this run has ",
+                              own.empty() ? "none" : excerpt(own),
+                              "; give fit the same .metrics, or remove the file to start from the beginning"}));
   std::vector<double> values;
   all(message({metrics_key, " in each epoch"}).c_str(), values);
   std::vector<std::string> names;
@@ -137,8 +137,9 @@ TYPENET_INLINE void restore_metrics(trainer& t, std::string const& callbacks, st
     from = end + 1;
   }
   if (values.size() != names.size() * past.epochs.size())
-    throw file_error(message({"checkpoint: ", name, " must have ", names.size(), " metrics for each of ",
-                              past.epochs.size(), " epochs; found ", values.size(), " numbers; start without it"}));
+    throw file_error(
+        message({"checkpoint: ", name, " is damaged: its metrics must have ", names.size() * past.epochs.size(),
+                 " numbers; found ", values.size(), "; remove the file to start from the beginning"}));
   double const* from = values.data();
   for (epoch_record& e : past.epochs)
     for (std::string const& m : names) e.validation.metrics.push_back({m, *from++});
@@ -156,9 +157,9 @@ TYPENET_INLINE void require_source(std::string const& own, std::string const& ca
   all(source_key, found);
   auto const words = [](std::string const& source) { return source.empty() ? "memory" : excerpt(source); };
   if (found != own)
-    throw file_error(
-        message({"checkpoint: ", name, " is from a run whose data came from ", words(found),
-                 ", but the data of this run come from ", words(own), "; use the same data, or start without it"}));
+    throw file_error(message({"checkpoint: ", name, " is from a run whose data came from ", words(found),
+                              ", but the data of this run come from ", words(own),
+                              "; use the same data, or remove the file to start from the beginning"}));
 }
 
 TYPENET_INLINE void compare_arithmetic(trainer& t, std::string const& callbacks, std::string const& name) {
@@ -200,9 +201,9 @@ TYPENET_INLINE void restore_callbacks(fit_run& run, std::string const& bytes, st
   all(detail::average_key, average);
   if (!average.empty()) {
     if (!run.average)
-      throw file_error(
-          detail::message({"checkpoint: ", name,
-                           " is from a run with averaged weights; give fit the same .average, or start without it"}));
+      throw file_error(detail::message({"checkpoint: ", name,
+                                        " is from a run with averaged weights; give fit the same .average, or remove "
+                                        "the file to start from the beginning"}));
     callback_state one(std::move(average), detail::message({"checkpoint: ", name, "'s average"}));
     run.average->state(one);
   }
@@ -242,24 +243,25 @@ TYPENET_INLINE saved_run restore_run(trainer& t, std::string const& bytes, std::
   detail::checkpoint_reader const file(t.graph(), bytes, name);
   detail::checkpoint_head const& head = file.head;
   engine_options const& own = t.engine().options();
-  file.need(head.slots == own.update.slots() && head.rules == detail::fingerprint_of(own, t.graph(), head.fingerprints),
-            "is from a run with another optimizer, loss, batch_norm, frozen part, factor or output; use the same, or "
-            "start without it");
-  file.need(head.seed == t.seed(),
-            message({"has the seed ", static_cast<long long>(head.seed), ", but this run has ",
-                     static_cast<long long>(t.seed()), "; use the same seed, or start without the file"}));
+  file.need(
+      head.slots == own.update.slots() && head.rules == detail::fingerprint_of(own, t.graph(), head.fingerprints),
+      "is from a run that differs in its optimizer, its loss, a batch_norm setting, its frozen parts, a factor of "
+      "scaled<...>, or its outputs; use the settings of that run, or remove the file to start from the beginning");
+  file.need(head.seed == t.seed(), message({"has the seed ", static_cast<long long>(head.seed), ", but this run has ",
+                                            static_cast<long long>(t.seed()),
+                                            "; use the same seed, or remove the file to start from the beginning"}));
   process_checks const* const processes = t.engine().processes();
   if (head.replicas != t.engine().replicas() && (!processes || processes->process() == 0))
-    on_warning(
-        message({"checkpoint: ", name, " is from a run with ", static_cast<long long>(head.replicas),
-                 head.replicas == 1 ? " tower" : " towers", ", but this one has ", t.engine().replicas(),
-                 "; with the same batch per tower, the steps per epoch and the effect of the learning rate change"})
-            .c_str());
+    on_warning(message({"checkpoint: ", name, " is from a run with ", static_cast<long long>(head.replicas),
+                        head.replicas == 1 ? " tower" : " towers", ", but this one has ", t.engine().replicas(),
+                        "; if the batch per tower is unchanged, each epoch has a different number of steps, and the "
+                        "learning rate has a different effect"})
+                   .c_str());
   auto const learned = detail::saved_normalization(t.graph(), file.callbacks(), name);
   if (auto const now = t.engine().normalization(); learned && t.is_fitting() && now)
-    file.need(*learned == *now,
-              message({"is from a run with another normalisation: the data of this run have ",
-                       detail::difference(*now, *learned), "; use the same data, or start without it"}));
+    file.need(*learned == *now, message({"is from a run with another normalisation: the data of this run have ",
+                                         detail::difference(*now, *learned),
+                                         "; use the same data, or remove the file to start from the beginning"}));
   if (t.is_fitting()) detail::require_source(t.source_of_fit(), file.callbacks(), name);
   detail::compare_arithmetic(t, file.callbacks(), name);
   history past = file.past();
@@ -278,7 +280,7 @@ TYPENET_INLINE history restore(trainer& t, std::string const& bytes, std::string
   detail::checkpoint_reader const file(t.graph(), bytes, name);
   file.need(file.head.step == 0,
             detail::message({"was saved in the middle of epoch ", static_cast<long long>(file.head.epoch + 1),
-                             "; resume it with backup_and_restore, or start without it"}));
+                             "; resume it with backup_and_restore, or remove the file to start from the beginning"}));
   file.need(file.head.epoch == file.head.epochs,
             detail::message({"was saved after epoch ", file.head.epoch, " but has records of only ", file.head.epochs,
                              ": its run began with .initial_epoch; resume it with backup_and_restore, or with "
@@ -331,9 +333,10 @@ namespace dsl::detail::TYPENET_MODE {
 
 TYPENET_INLINE std::string read_checkpoint_or(std::string const& path, char const* otherwise) {
   try {
-    input_file file(
-        path, "checkpoint",
-        std::string_view(otherwise) == give_another ? give_another : "give another file, or start without it");
+    input_file file(path, "checkpoint",
+                    std::string_view(otherwise) == give_another
+                        ? give_another
+                        : "give another file, or remove this one to start from the beginning");
     checkpoint_head head{}, found{};
     std::string bytes;
     file.append(bytes, file.size() < sizeof head ? file.size() : sizeof head);

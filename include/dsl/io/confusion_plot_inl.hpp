@@ -36,7 +36,7 @@ TYPENET_INLINE std::string gnuplot_script(confusion_matrix const& m, confusion_p
       "set ylabel 'Label' textcolor rgb '#555555'\n"
       "set border 0\nunset key\n"
       "set palette defined (0 '#f7f7f7', 0.02 '#fbe3dd', 0.3 '#f0a08e', 1 '#348abd')\n"
-      "set cbrange [0:1]\nset cblabel 'Share of the label' textcolor rgb '#555555'\n"
+      "set cbrange [0:1]\nset cblabel 'Share of the samples with this label' textcolor rgb '#555555'\n"
       "set cbtics out scale 0.6 textcolor rgb '#555555'\n"
       "plot $cells using 1:2:3 with image pixels";
   if (n <= 30) {

@@ -30,8 +30,9 @@ TYPENET_INLINE void csv_logger::on_train_begin(fit_run& run) {
   std::string const header = with_separator(history_csv_columns(run.outputs, run.metrics));
   std::string const first = before.substr(0, before.find('\n'));
   if (first.starts_with("epoch") && first + '\n' != header)
-    throw option_error("csv_logger: with .append, " + path_ + " must have the columns of this run; found others; " +
-                       "give another path, or leave .append out");
+    throw option_error("csv_logger: with .append, " + path_ + " must have this run's columns, " +
+                       header.substr(0, header.find('\n')) + "; found " + detail::excerpt(first) +
+                       "; give another path, or leave .append out");
 }
 
 TYPENET_INLINE void csv_logger::on_epoch_begin(fit_run& run) {

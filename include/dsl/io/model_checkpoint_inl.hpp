@@ -54,10 +54,10 @@ TYPENET_INLINE std::string checkpoint_path(std::string const& pattern, fit_run c
     return fmt::format(fmt::runtime(pattern), epoch, loss, acc, long_acc, rate, fmt::arg("val_loss", e.validation.loss),
                        fmt::arg("val_acc", e.validation.acc), fmt::arg("val_accuracy", e.validation.acc));
   } catch (std::runtime_error const& x) {
-    throw option_error(
-        message({"model_checkpoint: the file name ", pattern, " may contain only text and these fields: {epoch:02d}, ",
-                 in_epoch ? "{batch}, " : "", "{loss:.2f}, {acc:.2f}, {learning_rate}",
-                 run.validates && !in_epoch ? ", {val_loss:.2f}, {val_acc:.2f}" : "", "; found: ", x.what()}));
+    throw option_error(message(
+        {"model_checkpoint: the file name ", pattern, " may contain only text and these fields: {epoch:02d}, ",
+         in_epoch ? "{batch}, " : "", "{loss:.2f}, {acc:.2f}, {learning_rate}",
+         run.validates && !in_epoch ? ", {val_loss:.2f}, {val_acc:.2f}" : "", "; the formatter reports: ", x.what()}));
   }
 }
 

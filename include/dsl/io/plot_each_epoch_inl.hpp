@@ -17,7 +17,8 @@ TYPENET_INLINE plot_each_epoch::plot_each_epoch(std::string path, plot_each_epoc
     : path_(std::move(path)), options_(o), earlier_(std::move(earlier)) {
   bool const is_share = o.most_time >= 0 && o.most_time <= 1;
   if (!is_share)
-    throw option_error(detail::message({"plot_each_epoch: most_time must be a share, 0 to 1; found ", o.most_time}));
+    throw option_error(detail::message(
+        {"plot_each_epoch: most_time must be a fraction of the run's time, from 0 to 1; found ", o.most_time}));
 }
 
 TYPENET_INLINE void plot_each_epoch::on_train_begin(fit_run& run) {

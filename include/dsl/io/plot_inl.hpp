@@ -182,7 +182,7 @@ TYPENET_INLINE void run_gnuplot(std::string const& script, int picture, double s
   std::optional<int> const ended = failed == 0 ? wait_for(child, seconds) : 0;
   if (!ended)
     throw file_error(fmt::format(
-        "plot: gnuplot did not finish within {} s and was stopped; try whether it works: echo 'plot x' | gnuplot -d",
+        "plot: gnuplot did not finish within {} s and was stopped; check whether it works: echo 'plot x' | gnuplot -d",
         seconds));
   int const status = *ended;
   if (failed != 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 127))

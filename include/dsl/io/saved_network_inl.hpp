@@ -72,7 +72,12 @@ TYPENET_INLINE std::shared_ptr<normalization const> saved_normalization(graph_vi
   callback_state inputs(std::move(bytes), message({"checkpoint: ", file, "'s normalisation"}));
   int count = -1;
   inputs("inputs", count, 0, 1 + further_inputs(g, g.size.nodes));
-  inputs.need(count >= 0, "a number of inputs");
+  auto const need = [&](bool holds, char const* what) {
+    if (!holds)
+      throw file_error(message({"checkpoint: ", file, "'s normalisation must ", what,
+                                "; the file is damaged; remove it to start from the beginning"}));
+  };
+  need(count >= 0, "state its number of inputs; found none");
   auto n = std::make_shared<normalization>();
   for (int i = 0; i < count; ++i) {
     input_moments m;
@@ -84,7 +89,7 @@ TYPENET_INLINE std::shared_ptr<normalization const> saved_normalization(graph_vi
     inputs(message({"name ", i}).c_str(), m.input);
     numbers("mean", m.mean);
     numbers("deviation", m.deviation);
-    inputs.need(!n->find(m.input), "each input once");
+    need(!n->find(m.input), "have each input once; found one twice");
     n->inputs.push_back(std::move(m));
   }
   try {
@@ -120,7 +125,8 @@ TYPENET_INLINE std::string differing_parameter(graph_view const& g, std::string 
     return message(
         {"the first parameter that differs is ", words(there), " in the file and ", words(here), " in the network"});
   }
-  if (!theirs.empty()) return message({"the file has one more parameter, ", words(next(theirs))});
+  if (!theirs.empty())
+    return message({"the file also has the parameter ", words(next(theirs)), ", which the network lacks"});
   if (!ours.empty()) return message({"the file lacks the parameter ", words(next(ours))});
   return "all parameters have the same names and shapes, so other properties of the layers differ, such as a stride";
 }

@@ -20,7 +20,8 @@ TYPENET_INLINE tensorboard::tensorboard(std::string log_dir, tensorboard_options
     : train_{log_dir + "/train"}, validation_{std::move(log_dir) + "/validation"}, options_(o) {
   if (o.update_freq < 0)
     throw option_error(detail::message(
-        {"tensorboard: update_freq must be 0 (epochs alone) or a number of batches; found ", o.update_freq}));
+        {"tensorboard: update_freq must be 0 (write only after each epoch) or a positive number of batches; found ",
+         o.update_freq}));
 }
 
 TYPENET_INLINE void tensorboard::on_train_begin(fit_run& run) {

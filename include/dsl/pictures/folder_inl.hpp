@@ -174,9 +174,12 @@ TYPENET_INLINE picture_folder read_picture_files(std::vector<std::string> files,
 TYPENET_INLINE picture_folder read_picture_files(std::vector<std::string> files, int values, std::vector<float> wanted,
                                                  dsl::shape sample, picture_folder_options const& options) {
   detail::require_colours(sample);
-  if (values < 1 || wanted.size() != files.size() * static_cast<std::size_t>(values))
-    throw data_error(detail::message({"picture_folder: each file must have ", values, " values, 1 or more; found ",
-                                      files.size(), " files and ", wanted.size(), " values"}));
+  if (values < 1)
+    throw data_error(detail::message({"picture_folder: each file must have 1 value or more; found ", values}));
+  if (wanted.size() != files.size() * static_cast<std::size_t>(values))
+    throw data_error(
+        detail::message({"picture_folder: each file must have ", values, values == 1 ? " value" : " values", "; found ",
+                         files.size(), " files and ", wanted.size(), " values"}));
   std::vector<std::string> skipped = detail::skip_unreadable(files, sample, options, [&](std::ptrdiff_t i) {
     wanted.erase(wanted.begin() + i * values, wanted.begin() + (i + 1) * values);
   });

@@ -130,7 +130,7 @@ TYPENET_INLINE std::string dot_writer::look(node const& n) const {
 TYPENET_INLINE void dot_writer::enter(int scope, int indent) {
   std::string what = names_.path(scope) + " " + names_.name(scope);
   if (int const times = blocks_.count(scope); collapses_ && times > 1)
-    what += fmt::format("\n{} equal blocks, to {}", times, names_.path(blocks_.last(scope)));
+    what += fmt::format("\n{} identical blocks; the last is {}", times, names_.path(blocks_.last(scope)));
   int const device = device_of(scope);
   if (placed() && device >= 0 && device_of(graph_.scopes[scope].parent) == several)
     what += fmt::format("\ndevice {}", device);

@@ -68,7 +68,7 @@ class callback_state {
     (*this)(key, found);
     if (restores_ && (found < least || found > most))
       throw file_error(detail::message({from_, " has the ", key, " ", found, "; expected ", least, " to ", most,
-                                        "; the file is damaged: start without it"}));
+                                        "; the file is damaged; remove it to start from the beginning"}));
     value = found;
   }
   void operator()(char const* key, std::string& value) { array(key, value); }

@@ -25,13 +25,13 @@ TYPENET_INLINE void callback_state::same(char const* key, std::string const& val
   if (found != value)
     throw file_error(
         detail::message({from_, " was saved with ", key, " ", detail::excerpt(found), ", but this run has ", value,
-                         "; use the same ", key, ", or start without the file"}));
+                         "; use the same ", key, ", or remove the file to start from the beginning"}));
 }
 
 TYPENET_INLINE void callback_state::need(bool holds, char const* what) const {
   if (restores_ && !holds)
-    throw file_error(
-        detail::message({from_, " must have ", what, "; found others; the file is damaged: start without it"}));
+    throw file_error(detail::message(
+        {from_, " must have ", what, "; found others; the file is damaged; remove it to start from the beginning"}));
 }
 
 TYPENET_INLINE void callback_state::write(char const* key, void const* data, std::size_t size) {
@@ -46,11 +46,12 @@ TYPENET_INLINE void callback_state::read(char const* key, void* data, std::size_
   if (!f.found) return;
   if (f.size != size)
     throw file_error(detail::message({from_, " has ", f.size, " bytes of ", key, "; expected ", size,
-                                      "; the file is from another program: start without it"}));
+                                      "; the file is from another program; remove it to start from the beginning"}));
   for (std::size_t i = 0; booleans && i < size; ++i)  // reading any other value as bool is undefined
     if (auto const byte = static_cast<unsigned char>(bytes_[f.at + i]); byte > 1)
-      throw file_error(detail::message({from_, " has the ", key, " ", static_cast<int>(byte),
-                                        "; expected 0 or 1; the file is damaged: start without it"}));
+      throw file_error(
+          detail::message({from_, " has the ", key, " ", static_cast<int>(byte),
+                           "; expected 0 or 1; the file is damaged; remove it to start from the beginning"}));
   if (size > 0) std::memcpy(data, bytes_.data() + f.at, size);
 }
 

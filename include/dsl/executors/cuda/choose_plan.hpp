@@ -107,8 +107,8 @@ namespace dsl::cu::TYPENET_MODE {
       for (std::size_t const wrong : chosen.wrong) {
         plan_facts const& other = found.plans[wrong].facts;
         trials.exclude(other);
-        on_warning(detail::message({"cuda: ", other.tag(), " computes other numbers than two other plans of ",
-                                    describe(c, o), " on ", on.name(), "; it is never used"})
+        on_warning(detail::message({"cuda: ", other.tag(), " gives different results from two other plans for ",
+                                    describe(c, o), " on ", on.name(), "; it will not be used"})
                        .c_str());
       }
       if (!chosen.confirmed)
@@ -122,7 +122,7 @@ namespace dsl::cu::TYPENET_MODE {
   if (found.plans.empty())
     throw no_plan_error(
         detail::message({"cudnn: no plan ", none_runs ? "runs" : "is left", " for ", describe(c, o), " on ", on.name(),
-                         ", from ", found.summary(), "; allow more workspace, or another precision"}));
+                         ": of ", found.summary(), "; allow more workspace, or another precision"}));
   if (settled) cache.store(on, c, o, way, found.plans[best]);
   return std::move(found.plans[best]);
 }

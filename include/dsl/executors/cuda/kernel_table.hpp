@@ -45,12 +45,11 @@ namespace dsl::cu::TYPENET_MODE {
 /// Throws executor_error for an operation without kernels.
 [[gnu::cold]] inline void require_kernels(graph_view const& g) {
   if (further_inputs(g, g.size.nodes) > 0)
-    throw executor_error("cuda: named_input has no kernel for this device; use another executor");
-  if (output_count(g) > 1)
-    throw executor_error("cuda: named_output has no kernel for this device; use another executor");
+    throw executor_error("cuda: named_input is not supported; use another executor");
+  if (output_count(g) > 1) throw executor_error("cuda: named_output is not supported; use another executor");
   for (int k = 0; k < g.size.parameters; ++k)
     if (g.parameters[k].factors != update_factors{})
-      throw executor_error("cuda: scaled has no kernel for this device; use another executor");
+      throw executor_error("cuda: scaled<...> is not supported; use another executor");
   for (int n = 0; n < g.size.nodes; ++n)
     if (node const& x = g.nodes[n]; x.frozen && x.parameters > 0)
       throw executor_error(detail::message({"cuda: frozen<...> has no kernels for this device; found it around ",

@@ -120,7 +120,7 @@ TYPENET_INLINE void nccl_communicator::out_of_time(char const* call, char const*
                                                    std::chrono::milliseconds longest) {
   fail(call,
        detail::message({"waited ", static_cast<long long>(longest.count()), " ms for ", what,
-                        "; another rank has stopped, or makes a different call"}),
+                        "; another rank has stopped or is making a different call"}),
        true);
 }
 

@@ -32,11 +32,12 @@ struct plan_search {
   int refused = 0;       // candidates refused by cuDNN or the device, for any reason
   std::string reason{};  // of the last refusal
 
-  /// Returns a description for messages: "32 candidates: 2 of forbidden arithmetic, 30 with too much workspace, 0 not
-  /// compiled, 0 refused".
+  /// Returns a description for messages: "32 candidates, 2 use arithmetic that the options forbid, 30 need too much
+  /// workspace, 0 were not compiled, 0 were refused".
   std::string summary() const {
-    std::string text = detail::message({candidates, " candidates: ", forbidden, " of forbidden arithmetic, ", too_large,
-                                        " with too much workspace, ", skipped, " not compiled, ", refused, " refused"});
+    std::string text =
+        detail::message({candidates, " candidates, ", forbidden, " use arithmetic that the options forbid, ", too_large,
+                         " need too much workspace, ", skipped, " were not compiled, ", refused, " were refused"});
     return refused > 0 ? text + " (the last: " + reason + ")" : text;
   }
   /// Counts a candidate as refused. Clears the error that it left, so that the next call does not report it.

@@ -63,8 +63,8 @@ TYPENET_INLINE std::vector<float> file::read(std::string const& name, std::vecto
   number const kind = number_of(dataset, type, name);
   if (H5Dget_storage_size(dataset.id()) != count * (kind == number::f32 ? 4 : 2))
     fail(fault::storage, name,
-         "must contain all numbers of " + detail::shown(name) + "; found " +
-             std::to_string(H5Dget_storage_size(dataset.id())) + " bytes",
+         "must contain " + std::to_string(count * (kind == number::f32 ? 4 : 2)) + " bytes of " + detail::shown(name) +
+             "; found " + std::to_string(H5Dget_storage_size(dataset.id())),
          another);
   std::vector<float> all(count);
   if (kind == number::f32) {

@@ -180,7 +180,7 @@ TYPENET_INLINE bool onnx_reader::read_attention() {
          "another axis");
     p->keys = p->axes[axis];
     need(p->hidden == 0 || p->hidden == p->keys, "must hide the tokens after each token, as causal_attention does",
-         "that it hides those before it");
+         "a mask that hides the tokens before each token");
   } else if (type == "Transpose") {
     std::vector<std::int64_t> const order = list("perm", {});
     if (order.size() != rank) damaged("must have as many axes in perm as its operand");

@@ -60,7 +60,7 @@ TYPENET_INLINE void onnx_file::fail(onnx_fault which, std::string const& what) c
 
 TYPENET_INLINE onnx_constant onnx_file::read(onnx_messages::TensorProto const& t) {
   static_assert(std::endian::native == std::endian::little,
-                "onnx: files are little-endian, and so must be the machine");
+                "onnx: files are little-endian, so the machine must be little-endian, too");
   using tensor = onnx_messages::TensorProto;
   std::string const which = "tensor " + shown(t.name());
   std::vector<std::int64_t> const dims(t.dims().begin(), t.dims().end());

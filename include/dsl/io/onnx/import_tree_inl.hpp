@@ -196,7 +196,7 @@ TYPENET_INLINE onnx_tree onnx_tree_maker::make() {
   sort_concats();
   find_outputs();
   if (!live_[0] || net_.outputs[0].second == 0)
-    fail(0, "must be an input that the output depends on", "that it does not");
+    fail(0, "must be an input that the output depends on", "that the output is independent of it");
   onnx_tree all = way(0, net_.outputs[0].second, 0);
   for (int n = 1; n < static_cast<int>(live_.size()); ++n)
     if (live_[at(n)] && !used_[at(n)])

@@ -77,7 +77,8 @@ TYPENET_INLINE void require_same_structure(graph_view const& g, imported_network
     if (!onnx_computes_the_same(g, x, f, y) || onnx_operands(g, ours, x) != onnx_operands(f, theirs, y)) {
       bool const same = onnx_node_text(g, x) == onnx_node_text(f, y);
       fail(net.place(theirs[i]) + " must be the network's " + onnx_place(g, x.scope) + ", " + onnx_node_text(g, x) +
-           "; found " + onnx_node_text(f, y) + (same ? ", with other numbers or operands" : ""));
+           "; found " + onnx_node_text(f, y) +
+           (same ? ", the same operation with other attributes (such as the stride) or other operands" : ""));
     }
     for (int k = 0; k < x.parameters; ++k)
       if (g.parameters[x.first_parameter + k].count() != f.parameters[y.first_parameter + k].count())

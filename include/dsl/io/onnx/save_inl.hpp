@@ -29,7 +29,7 @@ TYPENET_INLINE void require_onnx_size(long long bytes, char const* what) {
 TYPENET_INLINE void write_onnx_weights(engine& e, std::vector<std::string> const& names,
                                        onnx_messages::GraphProto& to) {
   static_assert(std::endian::native == std::endian::little,
-                "onnx: files are little-endian, and so must be the machine");
+                "onnx: files are little-endian, so the machine must be little-endian, too");
   std::vector<float> values;
   for (int k = 0; k < e.graph().size.parameters; ++k) {
     parameter const& p = e.graph().parameters[k];

@@ -26,7 +26,7 @@ class header_parser {
   bool null() { wrong("null"); }
   bool boolean(bool) { wrong("a boolean"); }
   bool number_integer(std::int64_t) { wrong("a number below 0"); }
-  bool number_float(double, std::string const&) { wrong("a number that is no integer of 64 bits"); }
+  bool number_float(double, std::string const&) { wrong("a number that is not a 64-bit integer"); }
   bool binary(nlohmann::json::binary_t&) { wrong("binary data"); }
   bool number_unsigned(std::uint64_t n);
   bool string(std::string& s);

@@ -36,7 +36,8 @@ TYPENET_INLINE bool header_parser::string(std::string& s) {
     int t = 0;
     while (t <= static_cast<int>(dtype::u64) && s != dtypes[t].name) ++t;
     if (t > static_cast<int>(dtype::u64))
-      fail(fault::unknown_dtype, in_tensor() + "must have a dtype of the format; found " + shown(s));
+      fail(fault::unknown_dtype,
+           in_tensor() + "must have a dtype that safetensors defines, such as F32; found " + shown(s));
     now_.type = static_cast<dtype>(t);
     at_ = place::fields;
   } else {
@@ -49,7 +50,7 @@ TYPENET_INLINE bool header_parser::key(std::string& k) {
   if (at_ == place::fields) {
     int const field = k == "dtype" ? 0 : k == "shape" ? 1 : k == "data_offsets" ? 2 : -1;
     if (field < 0)
-      fail(fault::bad_info, in_tensor() + "must have dtype, shape and data_offsets alone; found " + shown(k));
+      fail(fault::bad_info, in_tensor() + "must have only the fields dtype, shape and data_offsets; found " + shown(k));
     if (seen_[field]) fail(fault::duplicate_name, in_tensor() + "must have each field once; found two " + k);
     seen_[field] = true;
     at_ = field == 0 ? place::dtype : field == 1 ? place::before_shape : place::before_offsets;
@@ -118,7 +119,7 @@ TYPENET_INLINE void header_parser::count_name() {
 TYPENET_INLINE void header_parser::wrong(char const* found) const {
   std::string const end = std::string("; found ") + found;
   switch (at_) {
-    case place::metadata_value: fail(fault::bad_metadata, "must have only texts in __metadata__" + end);
+    case place::metadata_value: fail(fault::bad_metadata, "must have only strings in __metadata__" + end);
     case place::dtype: fail(fault::bad_info, in_tensor() + "must have a dtype's name" + end);
     case place::before_shape:
     case place::shape: fail(fault::bad_info, in_tensor() + "must have a shape of integers of at least 0" + end);
@@ -126,7 +127,7 @@ TYPENET_INLINE void header_parser::wrong(char const* found) const {
     case place::offsets:
       fail(fault::bad_info, in_tensor() + "must have two data_offsets, integers of at least 0" + end);
     case place::entry:
-      if (now_.name == metadata_name) fail(fault::bad_metadata, "must have an object of texts as __metadata__" + end);
+      if (now_.name == metadata_name) fail(fault::bad_metadata, "must have an object of strings as __metadata__" + end);
       fail(fault::bad_info, in_tensor() + "must have dtype, shape and data_offsets" + end);
     default: fail(fault::not_json, "must have a header that is a JSON object" + end);
   }

@@ -59,7 +59,7 @@ namespace dsl::safetensors::TYPENET_MODE {
 
 TYPENET_INLINE contents read_contents(std::string_view bytes, std::string const& name) {
   static_assert(std::endian::native == std::endian::little,
-                "safetensors: files are little-endian, and so must be the machine");
+                "safetensors: files are little-endian, so the machine must be little-endian, too");
   contents c;
   detail::header_parser parser(c, name);
   std::uint64_t length = 0;

@@ -168,9 +168,9 @@ TYPENET_INLINE void weight_reader::check_derived(safetensors::tensor const& t, d
   std::uint64_t count = 1;
   for (std::uint64_t const side : t.shape) count *= side;
   if (t.type != d.type || count != d.count)
-    fail("must have " + shown(t.name) + " with " + std::to_string(d.count) + " numbers in " +
-             safetensors::facts_of(d.type).name + ", as windows of " + std::to_string(d.of.height) + "x" +
-             std::to_string(d.of.width) + " pixels have; found " + safetensors::facts_of(t.type).name + " " +
+    fail("must have " + shown(t.name) + " as " + std::to_string(d.count) + " numbers of type " +
+             safetensors::facts_of(d.type).name + ", the number for windows of " + std::to_string(d.of.height) + "x" +
+             std::to_string(d.of.width) + " pixels; found " + safetensors::facts_of(t.type).name + " " +
              safetensors::detail::shown(t.shape),
          "give another file, or the network that it belongs to");
 }
@@ -188,7 +188,8 @@ TYPENET_INLINE void weight_reader::require_all(loaded_weights const& found, grap
     fail("must have " + shown(found.missing[0]) + "; found " + std::to_string(found.loaded) +
              (found.skipped.empty() ? " of the network's " : " of its parts' ") +
              std::to_string(g.size.parameters - static_cast<int>(found.skipped.size())) + " weights" +
-             (found.unexpected.empty() ? "" : ", and " + shown(found.unexpected[0])),
+             (found.unexpected.empty() ? ""
+                                       : ", and weights that the network lacks, such as " + shown(found.unexpected[0])),
          "give the network that it belongs to, other names, or .strict = false");
   fail("must have no weights but the network's; found " + shown(found.unexpected[0]),
        "give the network that it belongs to, or .strict = false");

@@ -48,7 +48,9 @@ inline void cut(std::span<tiling> all, int pixels, int chunks, kernel_spec& s) {
   s.blocks_x = static_cast<unsigned>(ceil_div(pixels, all[0].chunk_pixels));
   s.blocks_y = static_cast<unsigned>(tiles);
   if (s.blocks_y > 65'535)
-    throw executor_error(dsl::detail::message({"cuda: ", std::string(s.function), " has too many channels"}));
+    throw executor_error(
+        dsl::detail::message({"cuda: ", std::string(s.function), " can have at most 65,535 tiles of channels; found ",
+                              tiles, "; use fewer channels"}));
 }
 
 inline constexpr int reduce_threads = 512;  // as in reduce.cuh
