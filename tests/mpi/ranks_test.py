@@ -271,7 +271,7 @@ class Lingering(unittest.TestCase):
         self.assertIn(words, err)
 
     def test_a_program_that_catches_and_goes_on(self):
-        self.ended("for rank 1; it has died, hangs or was stopped", "lingers=1")
+        self.ended('for rank 1 in the exchange "all_reduce"; it has died, hangs or was stopped', "lingers=1")
         self.ended("scoped: rank 0 of 2: waited", "scoped=1", "lingers=1")
 
     def test_an_abort_that_hangs(self):
