@@ -264,7 +264,7 @@ TEST_CASE("dot: equal blocks within equal blocks, and at the end", "[dot]") {
   dot_parser const inside(dot<network<image<4, 8, 8>, repeat<2, stage>, flatten, dense<2>>>());
   std::vector<std::string> labels;
   for (auto const& [scope, label] : inside.clusters)
-    if (has(label, "equal")) labels.push_back(label);
+    if (has(label, "identical")) labels.push_back(label);
   CHECK(labels == std::vector<std::string>{"0 stage\n2 identical blocks; the last is 1",
                                            "0.0 block\n2 identical blocks; the last is 0.1"});
   CHECK(inside.nodes.size() == 1 + 5 + 2);
