@@ -467,7 +467,13 @@ TEST_CASE("targets: metrics and monitors are those of an output") {
   of_output<"pose", regression_scores> pose;
   of_output<"mask", confusion_matrix> mask;
   confusion_matrix classes;
-  t.evaluate(test, 5, &pose), t.evaluate(test, 5, &mask), t.evaluate(test, 5, &classes);
+  for (scores const& all : {t.evaluate(test, 5, &pose), h.epochs[1].train, h.epochs[1].validation}) {
+    double weighted = 0;
+    for (output_scores const& o : all.outputs) weighted += (o.name == "pose" ? 0.5 : o.name == "mask" ? 2 : 1) * o.loss;
+    CHECK(all.outputs.size() == 3);
+    CHECK(all.loss == approx(weighted).epsilon(1e-6));
+  }
+  t.evaluate(test, 5, &mask), t.evaluate(test, 5, &classes);
   auto const& found = h.epochs[1].validation.metrics;
   REQUIRE(found.size() == 4);
   CHECK((found[0].name == "pose_mae" && found[0].value == approx(pose.mean_absolute_error())));
