@@ -32,7 +32,7 @@ struct native {
 
   [[gnu::cold]] std::unique_ptr<engine> make_engine(graph_view const& g, engine_options const& o) const;
 #ifndef TYPENET_COMPILED
-  /// The same for a network that has only some operations: the program does not contain the code for the others.
+  /// Makes an engine for networks of some operations only, without the code for the others.
   template <operation_set Only>
   [[gnu::cold]] std::unique_ptr<engine> make_engine_for(graph_view const& g, engine_options const& o) const;
 #endif

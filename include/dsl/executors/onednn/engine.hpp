@@ -52,11 +52,11 @@ class engine final : public plain::steps<float> {
   struct code {
     host::memory_kernels const& (*memory)(host::instructions);
     loop_table loops;
-    host::task (*select)(engine&, program&, bound_step const&);
+    host::task (engine::*select)(program&, bound_step const&);
   };
   template <operation_set Only = all_operations>
   [[gnu::cold]] static code code_of() {
-    return {&host::memory_kernels_of<Only>, &plain::loops_of<float, Only>, &select<Only>};
+    return {&host::memory_kernels_of<Only>, &plain::loops_of<float, Only>, &engine::select_for<Only>};
   }
 
   [[gnu::cold]] engine(graph_view const& g, engine_options const& o, target const& to, engine_settings const& settings,
@@ -133,11 +133,7 @@ class engine final : public plain::steps<float> {
     unit(graph_view const& g, bool winograd, int block, code const& with, std::uint64_t const* version)
         : convolutions(g, winograd, version), at(block, with.memory) {}
   };
-  [[gnu::cold]] host::task select_kernel(program& p, bound_step const& b) override { return select_(*this, p, b); }
-  template <operation_set Only>
-  [[gnu::cold]] static host::task select(engine& e, program& p, bound_step const& b) {
-    return e.template select_for<Only>(p, b);
-  }
+  [[gnu::cold]] host::task select_kernel(program& p, bound_step const& b) override { return (this->*select_)(p, b); }
   /// Returns the task that runs a step through the library or a shared kernel. It is empty if only the plain loops can
   /// run the step: for tensors without channel blocks and for rare operations.
   template <operation_set Only>
@@ -202,7 +198,7 @@ class engine final : public plain::steps<float> {
     }
   }
 
-  host::task (*select_)(engine&, program&, bound_step const&);
+  host::task (engine::*select_)(program&, bound_step const&);
   engine_settings settings_;
   int block_;
   bool has_kernels_;  // whether there are shared kernels for blocks of this size

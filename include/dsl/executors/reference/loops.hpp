@@ -36,79 +36,100 @@
 
 namespace dsl::plain::TYPENET_MODE {
 
-/// Returns the loops of an operation of a set. They are all null for input and concat, which no step computes, for
-/// custom operations, and for operations that are not in the set.
+/// The loops of each operation. They are all null for input and concat, which no step computes, and for custom
+/// operations.
+template <class T, op Kind>
+inline constexpr loops<T> loops_for{};
+template <class T>
+inline constexpr loops<T> loops_for<T, op::conv2d> = conv2d_loops<T>;
+template <class T>
+inline constexpr loops<T> loops_for<T, op::batch_norm> = batch_norm_loops<T>;
+template <class T>
+inline constexpr loops<T> loops_for<T, op::activation> = activation_loops<T>;
+template <class T>
+inline constexpr loops<T> loops_for<T, op::max_pool2d> = max_pool2d_loops<T>;
+template <class T>
+inline constexpr loops<T> loops_for<T, op::avg_pool2d> = avg_pool2d_loops<T>;
+template <class T>
+inline constexpr loops<T> loops_for<T, op::dropout> = dropout_loops<T>;
+template <class T>
+inline constexpr loops<T> loops_for<T, op::flatten> = flatten_loops<T>;
+template <class T>
+inline constexpr loops<T> loops_for<T, op::dense> = dense_loops<T>;
+template <class T>
+inline constexpr loops<T> loops_for<T, op::softmax> = softmax_loops<T>;
+template <class T>
+inline constexpr loops<T> loops_for<T, op::add> = add_loops<T>;
+template <class T>
+inline constexpr loops<T> loops_for<T, op::transfer> = transfer_loops<T>;
+template <class T>
+inline constexpr loops<T> loops_for<T, op::multiply> = multiply_loops<T>;
+template <class T>
+inline constexpr loops<T> loops_for<T, op::layer_norm> = layer_norm_loops<T>;
+template <class T>
+inline constexpr loops<T> loops_for<T, op::upsample_nearest> = upsample2d_loops<T, false>;
+template <class T>
+inline constexpr loops<T> loops_for<T, op::upsample_bilinear> = upsample2d_loops<T, true>;
+template <class T>
+inline constexpr loops<T> loops_for<T, op::channel_slice> = channel_slice_loops<T>;
+template <class T>
+inline constexpr loops<T> loops_for<T, op::channel_shuffle> = channel_shuffle_loops<T>;
+template <class T>
+inline constexpr loops<T> loops_for<T, op::channel_scale> = channel_scale_loops<T>;
+template <class T>
+inline constexpr loops<T> loops_for<T, op::stochastic_depth> = stochastic_depth_loops<T>;
+template <class T>
+inline constexpr loops<T> loops_for<T, op::conv2d_transpose> = conv2d_transpose_loops<T>;
+template <class T>
+inline constexpr loops<T> loops_for<T, op::attention> = attention_loops<T, false>;
+template <class T>
+inline constexpr loops<T> loops_for<T, op::causal_attention> = attention_loops<T, true>;
+template <class T>
+inline constexpr loops<T> loops_for<T, op::group_norm> = group_norm_loops<T>;
+template <class T>
+inline constexpr loops<T> loops_for<T, op::local_response_norm> = local_response_norm_loops<T>;
+template <class T>
+inline constexpr loops<T> loops_for<T, op::embedding> = embedding_loops<T>;
+template <class T>
+inline constexpr loops<T> loops_for<T, op::class_token> = class_token_loops<T>;
+template <class T>
+inline constexpr loops<T> loops_for<T, op::position_embedding> = position_embedding_loops<T>;
+template <class T>
+inline constexpr loops<T> loops_for<T, op::lstm> = recurrent_loops<T>;
+template <class T>
+inline constexpr loops<T> loops_for<T, op::gru> = recurrent_loops<T>;
+template <class T>
+inline constexpr loops<T> loops_for<T, op::token_slice> = token_slice_loops<T>;
+template <class T>
+inline constexpr loops<T> loops_for<T, op::window_attention> = window_attention_loops<T>;
+template <class T>
+inline constexpr loops<T> loops_for<T, op::merge_pixels> = merge_pixels_loops<T>;
+template <class T>
+inline constexpr loops<T> loops_for<T, op::bounded_window_attention> = bounded_window_attention_loops<T>;
+template <class T>
+inline constexpr loops<T> loops_for<T, op::window_offsets> = window_offsets_loops<T>;
+template <class T>
+inline constexpr loops<T> loops_for<T, op::head_norm> = head_norm_loops<T>;
+
+/// The loops of the operations of a set, indexed by op. Those of other operations are null.
+template <class T, operation_set Only>
+struct loop_list {
+  loops<T> of[sizeof operations::table / sizeof(operations::row)]{};
+
+  template <int Kind = sizeof operations::table / sizeof(operations::row) - 1>
+  constexpr void add() {
+    if constexpr (detail::has(Only, static_cast<op>(Kind))) of[Kind] = loops_for<T, static_cast<op>(Kind)>;
+    if constexpr (Kind > 0) add<Kind - 1>();
+  }
+  constexpr loop_list() { add(); }
+};
+template <class T, operation_set Only>
+inline constexpr loop_list<T, Only> loops_in{};
+
+/// Returns the loops of an operation; they are null if it is not in the set.
 template <class T, operation_set Only = all_operations>
 constexpr loops<T> loops_of(op kind) {
-  if constexpr (detail::has(Only, op::conv2d))
-    if (kind == op::conv2d) return conv2d_loops<T>;
-  if constexpr (detail::has(Only, op::batch_norm))
-    if (kind == op::batch_norm) return batch_norm_loops<T>;
-  if constexpr (detail::has(Only, op::activation))
-    if (kind == op::activation) return activation_loops<T>;
-  if constexpr (detail::has(Only, op::max_pool2d))
-    if (kind == op::max_pool2d) return max_pool2d_loops<T>;
-  if constexpr (detail::has(Only, op::avg_pool2d))
-    if (kind == op::avg_pool2d) return avg_pool2d_loops<T>;
-  if constexpr (detail::has(Only, op::dropout))
-    if (kind == op::dropout) return dropout_loops<T>;
-  if constexpr (detail::has(Only, op::flatten))
-    if (kind == op::flatten) return flatten_loops<T>;
-  if constexpr (detail::has(Only, op::dense))
-    if (kind == op::dense) return dense_loops<T>;
-  if constexpr (detail::has(Only, op::softmax))
-    if (kind == op::softmax) return softmax_loops<T>;
-  if constexpr (detail::has(Only, op::add))
-    if (kind == op::add) return add_loops<T>;
-  if constexpr (detail::has(Only, op::transfer))
-    if (kind == op::transfer) return transfer_loops<T>;
-  if constexpr (detail::has(Only, op::multiply))
-    if (kind == op::multiply) return multiply_loops<T>;
-  if constexpr (detail::has(Only, op::layer_norm))
-    if (kind == op::layer_norm) return layer_norm_loops<T>;
-  if constexpr (detail::has(Only, op::upsample_nearest))
-    if (kind == op::upsample_nearest) return upsample2d_loops<T, false>;
-  if constexpr (detail::has(Only, op::upsample_bilinear))
-    if (kind == op::upsample_bilinear) return upsample2d_loops<T, true>;
-  if constexpr (detail::has(Only, op::channel_slice))
-    if (kind == op::channel_slice) return channel_slice_loops<T>;
-  if constexpr (detail::has(Only, op::channel_shuffle))
-    if (kind == op::channel_shuffle) return channel_shuffle_loops<T>;
-  if constexpr (detail::has(Only, op::channel_scale))
-    if (kind == op::channel_scale) return channel_scale_loops<T>;
-  if constexpr (detail::has(Only, op::stochastic_depth))
-    if (kind == op::stochastic_depth) return stochastic_depth_loops<T>;
-  if constexpr (detail::has(Only, op::conv2d_transpose))
-    if (kind == op::conv2d_transpose) return conv2d_transpose_loops<T>;
-  if constexpr (detail::has(Only, op::attention))
-    if (kind == op::attention) return attention_loops<T, false>;
-  if constexpr (detail::has(Only, op::causal_attention))
-    if (kind == op::causal_attention) return attention_loops<T, true>;
-  if constexpr (detail::has(Only, op::group_norm))
-    if (kind == op::group_norm) return group_norm_loops<T>;
-  if constexpr (detail::has(Only, op::local_response_norm))
-    if (kind == op::local_response_norm) return local_response_norm_loops<T>;
-  if constexpr (detail::has(Only, op::embedding))
-    if (kind == op::embedding) return embedding_loops<T>;
-  if constexpr (detail::has(Only, op::class_token))
-    if (kind == op::class_token) return class_token_loops<T>;
-  if constexpr (detail::has(Only, op::position_embedding))
-    if (kind == op::position_embedding) return position_embedding_loops<T>;
-  if constexpr (detail::has(Only, op::lstm, op::gru))
-    if (kind == op::lstm || kind == op::gru) return recurrent_loops<T>;
-  if constexpr (detail::has(Only, op::token_slice))
-    if (kind == op::token_slice) return token_slice_loops<T>;
-  if constexpr (detail::has(Only, op::window_attention))
-    if (kind == op::window_attention) return window_attention_loops<T>;
-  if constexpr (detail::has(Only, op::merge_pixels))
-    if (kind == op::merge_pixels) return merge_pixels_loops<T>;
-  if constexpr (detail::has(Only, op::bounded_window_attention))
-    if (kind == op::bounded_window_attention) return bounded_window_attention_loops<T>;
-  if constexpr (detail::has(Only, op::window_offsets))
-    if (kind == op::window_offsets) return window_offsets_loops<T>;
-  if constexpr (detail::has(Only, op::head_norm))
-    if (kind == op::head_norm) return head_norm_loops<T>;
-  return {};
+  return loops_in<T, Only>.of[static_cast<int>(kind)];
 }
 
 }  // namespace dsl::plain::TYPENET_MODE

@@ -84,7 +84,6 @@ TYPENET_INLINE void onnx_reader::read_window(onnx_layer& l, shape const& in) {
 }
 
 TYPENET_INLINE onnx_value onnx_reader::before_padding(option::pad& zeros, bool is_max) {
-  if (!has(0)) damaged("must have at least 1 operand");
   onnx_value const v = operand(0).value;
   std::string const automatic = text("auto_pad", "NOTSET");
   bool const fits =
@@ -226,7 +225,6 @@ TYPENET_INLINE void onnx_reader::read_pool() {
 TYPENET_INLINE void onnx_reader::read_mean() {
   std::vector<std::int64_t> which = {};
   bool keeps = true;
-  if (!has(0)) damaged("must have at least 1 operand");
   if (node_->op_type() == "ReduceMean") {
     which = list_or_operand("axes", 1);
     keeps = whole("keepdims", 1) != 0;

@@ -257,14 +257,12 @@ TYPENET_INLINE onnx_reader::known& onnx_reader::operand(int i) {
 }
 
 TYPENET_INLINE onnx_reader::constant onnx_reader::number(int i) {
-  if (!has(i)) damaged("must have at least " + std::to_string(i + 1) + (i == 0 ? " operand" : " operands"));
   constant const c = operand(i).number;
   if (!c) refuse("must have a constant as operand " + std::to_string(i), "an operand that depends on the input");
   return c;
 }
 
 TYPENET_INLINE onnx_value onnx_reader::value(int i) {
-  if (!has(i)) damaged("must have at least " + std::to_string(i + 1) + (i == 0 ? " operand" : " operands"));
   onnx_value const v = operand(i).value;
   if (!v) refuse("must have an operand " + std::to_string(i) + " that depends on the input", "a constant");
   return made(v);
