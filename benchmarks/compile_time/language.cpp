@@ -3,5 +3,5 @@
 #include <dsl/language.hpp>
 
 using model = dsl::network<dsl::image<3, 32, 32>, dsl::minigooglenet<10>>;
-static_assert(model::training_bytes(64) < 256LL << 20);
+static_assert(model::trains_in<64, 256LL << 20>);
 static_assert(dsl::verified<model>);

@@ -46,7 +46,7 @@ struct checked<Input, Layers...> {
     lowered<sizes> r;
     dsl::graph<sizes>& g = r.graph;
     builder b(g);
-    value const out = lower_network<Input, layers>(b);
+    value const out = lower_layers<layers>(b, lower_input<Input>(b));
     g.scopes[0].name = {"network", 7};
     r.why = !is_counted ? reported : unlowered.holds() ? judge(b, g.view(), out) : unlowered;
     if (!r.why.holds()) make_harmless(g.nodes, g.edges, sizes.nodes);
@@ -266,6 +266,6 @@ inline constexpr bool verified = sizeof(broken::verified_takes_a_network<Network
 template <class Network, int Batch, mode Mode, target Target>
   requires is_network<Network>
 inline constexpr bool verified<Network, Batch, Mode, Target> =
-    detail::checking::verdict_of_plan<Network, detail::plan_options_of<Network>(Batch, Mode, Target)>().holds();
+    detail::checking::verdict_of_plan<Network, detail::plan_options_of<Network>(Batch, Mode, Target)>.holds();
 
 }  // namespace dsl

@@ -9,10 +9,13 @@ namespace dsl::detail {
 /// the group's first step.
 [[gnu::cold]] constexpr list<int> times_of(plan const& p) {
   list<int> time(p.steps.size());
-  for (int s = 0; s < p.steps.size(); ++s) {
-    bool const same = s > 0 && p.steps[s].group >= 0 && p.steps[s].group == p.steps[s - 1].group &&
-                      p.steps[s].what == p.steps[s - 1].what && p.steps[s].micro == p.steps[s - 1].micro;
+  step const* before = nullptr;
+  for (int s = 0; s < time.size(); ++s) {
+    step const& x = p.steps[s];
+    bool const same =
+        before && x.group >= 0 && x.group == before->group && x.what == before->what && x.micro == before->micro;
     time[s] = same ? time[s - 1] : s;
+    before = &x;
   }
   return time;
 }
@@ -22,13 +25,16 @@ namespace dsl::detail {
 [[gnu::cold]] constexpr void find_lifetimes(graph_view const& g, plan& p) {
   list<int> const time = times_of(p);
   int const end = p.steps.size() - 1;
-  for (int s = 0; s < p.steps.size(); ++s)
-    for (int i = 0; i < p.steps[s].operands; ++i) {
-      operand const& o = p.operands[p.steps[s].first_operand + i];
-      buffer& b = p.buffers[o.buffer];
-      if (b.first < 0) b.first = time[s];
-      b.last = o.what == content::metrics ? end : time[s];
+  for (int s = 0; s <= end; ++s) {
+    step const& x = p.steps[s];
+    operand const* const first = p.operands.begin() + x.first_operand;
+    int const now = time[s];
+    for (operand const* o = first; o != first + x.operands; ++o) {
+      buffer& b = p.buffers[o->buffer];
+      if (b.first < 0) b.first = now;
+      b.last = o->what == content::metrics ? end : now;
     }
+  }
   for (int m = 0; p.options.mode != mode::training && m < p.micro_batches; ++m)
     for (int n = 0; n < g.size.nodes; ++n)
       if (is_output(g, n)) p.buffers[p.activations[m * g.size.tensors + g.nodes[n].output].buffer].last = end;

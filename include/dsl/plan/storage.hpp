@@ -22,12 +22,13 @@ namespace dsl::detail {
   bool const training = p.options.mode == mode::training;
   int const bytes = p.options.target.state_bytes;
   auto const place = [&](region where, long long count, int device) {
-    int const b = add_buffer(p, where, {static_cast<int>(count), 1, 1}, 1, 1, bytes, device);
+    int const number = add_buffer(p, where, {static_cast<int>(count), 1, 1}, 1, 1, bytes, device);
+    buffer& b = p.buffers[number];
     long long& end = p.region_bytes[static_cast<int>(where)];
-    p.buffers[b].offset = end;
-    end += p.buffers[b].bytes;
-    p.devices[device].bytes[static_cast<int>(where)] += p.buffers[b].bytes;
-    return b;
+    b.offset = end;
+    end += b.bytes;
+    p.devices[device].bytes[static_cast<int>(where)] += b.bytes;
+    return number;
   };
   p.devices = list<device_bytes>(g.size.devices);
   for (int d = g.size.devices - 1; d >= 0; --d)

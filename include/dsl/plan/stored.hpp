@@ -118,16 +118,21 @@ struct stored_plan {
   }
 };
 
-/// The steps of a network's plan, whose buffers may have no offsets yet. Network is any type whose view() is a
-/// constant.
+/// Whether a network is small enough for its plan to be made, or checked, in one constant by every compiler.
+template <class Network, plan_options Options>
+inline constexpr bool is_small = Network::view().size.nodes * micro_batches_of(Options) <= 300;
+
+/// The plan of a network, or its steps only, whose buffers have no offsets yet, if the compiler cannot make the plan in
+/// one constant. Network is any type whose view() is a constant. No function or lambda wraps make_plan() here: GCC would
+/// evaluate the call once to optimise that function, and again for the constant.
 template <class Network, plan_options Options, plan_sizes Most>
 struct emitted {
-  static constexpr stored_plan<Most> value = [] {
-    if constexpr (plans_at_once)
-      return stored_plan<Most>(make_plan(Network::view(), Options));
-    else
-      return stored_plan<Most>(emit_plan(Network::view(), Options));
-  }();
+  static constexpr stored_plan<Most> value{emit_plan(Network::view(), Options)};
+};
+template <class Network, plan_options Options, plan_sizes Most>
+  requires(plans_at_once || is_small<Network, Options>)
+struct emitted<Network, Options, Most> {
+  static constexpr stored_plan<Most> value{make_plan(Network::view(), Options)};
 };
 template <class Network, plan_options Options, plan_sizes Guess = likely_sizes(Network::view(), Options),
           bool Fits = emitted<Network, Options, Guess>::value.fits()>
@@ -153,20 +158,13 @@ struct planned {
   }();
 };
 template <class Network, plan_options Options>
-  requires plans_at_once
+  requires(plans_at_once || is_small<Network, Options>)
 struct planned<Network, Options> : emitted_exactly<Network, Options> {};
-
-/// Whether a network is small enough for its plan to be made and checked in one constant.
-template <class Network, plan_options Options>
-inline constexpr bool is_small = Network::view().size.nodes * micro_batches_of(Options) <= 300;
 
 /// Returns the bytes of a network's plan.
 template <class Network, plan_options Options>
 constexpr long long bytes_of_plan() {
-  if constexpr (is_small<Network, Options>)
-    return make_plan(Network::view(), Options).bytes();
-  else
-    return planned<Network, Options>::value.view().bytes();
+  return planned<Network, Options>::value.view().bytes();
 }
 
 }  // namespace dsl::detail

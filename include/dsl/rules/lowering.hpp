@@ -40,9 +40,11 @@ constexpr value lower_input(builder& b) {
   }
 }
 
-template <class Input, class Whole>
-constexpr value lower_network(builder& b) {
-  value const in = lower_input<Input>(b);
+/// Lowers all layers of a network: lower_layers<Whole>(b, lower_input<Input>(b)). It takes the input's value because GCC,
+/// optimising a caller, tries to evaluate the call; since the value is not a constant there, GCC stops before the first
+/// layer.
+template <class Whole>
+constexpr value lower_layers(builder& b, value in) {
   value const out = Whole::lower(b, in);
   b.require(b.sizes().tensors > in.tensor + 1, {.broken = rule::network_has_a_layer, .first = in.shape});
   return out;
@@ -52,7 +54,7 @@ constexpr value lower_network(builder& b) {
 template <class Input, class Whole>
 constexpr graph_sizes sizes_of() {
   builder b;
-  lower_network<Input, Whole>(b);
+  lower_layers<Whole>(b, lower_input<Input>(b));
   return b.sizes();
 }
 
@@ -60,7 +62,7 @@ constexpr graph_sizes sizes_of() {
 template <class Input, class Whole>
 constexpr verdict lower_first(int scopes) {
   builder b(scopes);
-  lower_network<Input, Whole>(b);
+  lower_layers<Whole>(b, lower_input<Input>(b));
   return b.first_fault();
 }
 

@@ -61,7 +61,7 @@ constexpr plan_options checked_options() {
 template <class Network, class Executor, bool Towers = false>
 constexpr bool sound() {
   if constexpr (checked_while_compiling<Network>)
-    return checking::verdict_of_plan<Network, checked_options<Network, Executor, Towers>()>().holds();
+    return checking::verdict_of_plan<Network, checked_options<Network, Executor, Towers>()>.holds();
   else
     return true;
 }

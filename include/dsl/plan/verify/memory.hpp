@@ -66,24 +66,31 @@ class address_list {
   /// Inserts a buffer. Returns false if it overlaps a buffer that is in use.
   [[gnu::cold]] constexpr bool insert(plan const& p, int buffer) {
     dsl::buffer const& b = p.buffers[buffer];
+    range const own{b.offset, b.offset + b.bytes, buffer};
     int at = sorted_.size();
-    while (at > 0 && p.buffers[sorted_[at - 1]].offset > b.offset) --at;
-    if (at > 0 && ends_after(p.buffers[sorted_[at - 1]], b)) return false;
-    if (at < sorted_.size() && ends_after(b, p.buffers[sorted_[at]])) return false;
-    sorted_.insert(at, buffer);
+    for (; at > 0; --at) {
+      range const& before = sorted_[at - 1];
+      if (before.begin > own.begin) continue;
+      if (before.end > own.begin) return false;
+      break;
+    }
+    if (at < sorted_.size() && own.end > sorted_[at].begin) return false;
+    sorted_.insert(at, own);
     return true;
   }
   [[gnu::cold]] constexpr void erase(int buffer) {
     int at = sorted_.size() - 1;
-    while (sorted_[at] != buffer) --at;
+    while (sorted_[at].buffer != buffer) --at;
     sorted_.erase(at);
   }
 
  private:
-  static constexpr bool ends_after(dsl::buffer const& b, dsl::buffer const& begin) {
-    return b.offset + b.bytes > begin.offset;
-  }
-  list<int> sorted_;
+  struct range {
+    long long begin = 0;
+    long long end = 0;
+    int buffer = -1;
+  };
+  list<range> sorted_;
 };
 
 /// Checks the options, and the sizes of the tables that later checks index.
@@ -207,14 +214,16 @@ struct lifetime {
   list<int> next_begin(buffers, -1), next_end(buffers, -1);
   for (int b = buffers - 1; b >= 0; --b) {
     lifetime const& l = lifetimes[b];
-    if (l.first < 0 || p.buffers[b].where != region::activations) continue;
-    if (!lies_in_its_region(p, p.buffers[b]))
+    if (l.first < 0) continue;
+    buffer const& x = p.buffers[b];
+    if (x.where != region::activations) continue;
+    if (!lies_in_its_region(p, x))
       return {.broken = plan_rule::buffers_lie_aligned_in_their_region, .step = l.first, .index = b};
     next_begin[b] = begins[l.first], begins[l.first] = b;
     next_end[b] = ends[l.last], ends[l.last] = b;
   }
   address_list live;
-  for (int s = 0; s < p.steps.size(); ++s) {
+  for (int s = 0; s < begins.size(); ++s) {
     for (int b = begins[s]; b >= 0; b = next_begin[b])
       if (!live.insert(p, b)) return {.broken = plan_rule::live_buffers_do_not_overlap, .step = s, .index = b};
     for (int b = ends[s]; b >= 0; b = next_end[b]) live.erase(b);

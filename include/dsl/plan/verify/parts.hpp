@@ -105,15 +105,12 @@ struct checked_plan : checked_tables<Network, Options> {
   }();
 };
 
-/// Returns the verdict on a network's plan, which is the same as that of verify().
+/// The verdict on a network's plan, which is the same as that of verify().
 template <class Network, plan_options Options>
-constexpr plan_verdict verdict_of_plan() {
-  if constexpr (is_small<Network, Options>)
-    return verify(Network::view(), make_plan(Network::view(), Options));
-  else if constexpr (plans_at_once && planned<Network, Options>::value.sizes.steps <= 3200)
-    return verify(Network::view(), planned<Network, Options>::value.view());
-  else
-    return checked_plan<Network, Options>::verdict;
-}
+inline constexpr plan_verdict verdict_of_plan = checked_plan<Network, Options>::verdict;
+template <class Network, plan_options Options>
+  requires(is_small<Network, Options> || (plans_at_once && planned<Network, Options>::value.sizes.steps <= 3200))
+inline constexpr plan_verdict verdict_of_plan<Network, Options> =
+    verify(Network::view(), planned<Network, Options>::value.view());
 
 }  // namespace dsl::detail::checking

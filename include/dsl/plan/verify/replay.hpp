@@ -51,12 +51,14 @@ class replay {
   /// Begins a step. The steps of one group run together: a buffer that one uses counts as in use from the group's first
   /// step on.
   [[gnu::cold]] constexpr void begin(int index) {
-    step const* before = step_ < 0 ? nullptr : &p_.steps[step_];
+    step const* const before = step_ < 0 ? nullptr : &p_.steps[step_];  // of the part before, if it has ended
     step const& s = p_.steps[index];
     if (!before || s.group < 0 || s.group != before->group || s.what != before->what || s.micro != before->micro)
       time_ = index;
     step_ = index;
+    now_running_ = &s;
     at_ = s.first_operand;
+    end_ = s.first_operand + s.operands;
     verdict_.step = index;
     if (s.micro != micro_) turn_to(s.micro);
   }
@@ -70,8 +72,7 @@ class replay {
     gradient_places_ = p_.gradients.begin() + micro * g_.size.tensors;
   }
   [[gnu::cold]] constexpr bool end() {
-    step const& s = p_.steps[step_];
-    return at_ == s.first_operand + s.operands || breaks(plan_rule::operands_are_what_the_step_needs);
+    return at_ == end_ || breaks(plan_rule::operands_are_what_the_step_needs);
   }
   [[gnu::cold]] constexpr bool breaks(plan_rule r, int index = -1) {
     verdict_ = {.broken = r, .step = step_, .index = index};
@@ -92,12 +93,12 @@ class replay {
   /// Writes a whole output or, for a copy, the channels of a concat's output from `slice` on. If a step computes a
   /// value a second time, it writes to the second buffer.
   [[gnu::cold]] constexpr bool write_activation(int t, int slice = 0) {
-    bool const again = p_.steps[step_].again;
+    bool const again = now_running_->again;
     placement to = activation_places_[t];
     if (again) to.buffer = second_buffer_of(t);
     if (!next(content::activation, access::write, t) || !placed(to, slice)) return false;
     int const root = shared_activations_->root[t];
-    if (!write(buffers_[current().buffer].is(content::activation, micro_, root))) return false;
+    if (!write(state_->is(content::activation, micro_, root))) return false;
     if (!owns(content::activation, root, (again ? now_->again_begun : now_->activation_begun)[root])) return false;
     arrive(t, again ? now_->missing_again : now_->missing);
     return true;
@@ -138,8 +139,9 @@ class replay {
     if (!next(what, access::write, index)) return false;
     if (!fits(p_, current().buffer, c) || current().channel != 0)
       return breaks(plan_rule::buffers_fit_what_they_hold, current().buffer);
+    state_ = &buffers_[current().buffer];
     if (!write(false)) return false;
-    buffers_[current().buffer].take(what, micro_, index);
+    state_->take(what, micro_, index);
     return true;
   }
   [[gnu::cold]] constexpr bool read_other(content what, int index, int buffer, int channel = 0) {
@@ -152,7 +154,8 @@ class replay {
     int const b = current().buffer;
     if (b < 0 || b >= buffers_.size() || current().channel != 0)
       return breaks(plan_rule::operands_are_what_the_step_needs, output);
-    bool const kept = buffers_[b].is(content::metrics, 0, output);
+    state_ = &buffers_[b];
+    bool const kept = state_->is(content::metrics, 0, output);
     return (kept || breaks(plan_rule::values_live_to_their_last_use, output)) && write(false);
   }
   /// Returns the buffer of an output's metrics, or -1.
@@ -163,7 +166,7 @@ class replay {
   }
 
   /// Returns the operand that was checked last.
-  [[gnu::cold]] constexpr operand const& current() const { return p_.operands[at_ - 1]; }
+  [[gnu::cold]] constexpr operand const& current() const { return *current_; }
 
   // ---- what the host reads after the last step ----
 
@@ -213,35 +216,36 @@ class replay {
     return b >= 0 && b < p_.again.size() ? p_.again[b] : -1;
   }
   [[gnu::cold]] constexpr bool next(content what, access how, int index) {
-    step const& s = p_.steps[step_];
-    if (at_ >= s.first_operand + s.operands) return breaks(plan_rule::operands_are_what_the_step_needs);
+    if (at_ >= end_) return breaks(plan_rule::operands_are_what_the_step_needs);
     operand const& o = p_.operands[at_++];
+    current_ = &o;
     return (o.what == what && o.how == how && o.index == index) ||
            breaks(plan_rule::operands_are_what_the_step_needs, index);
   }
   [[gnu::cold]] constexpr bool placed(placement const& at, int slice) {
     operand const& o = current();
-    return (at.buffer >= 0 && at.buffer < buffers_.size() && o.buffer == at.buffer &&
-            o.channel == at.channel + slice) ||
-           breaks(plan_rule::operands_are_what_the_step_needs, o.index);
+    bool const right =
+        at.buffer >= 0 && at.buffer < buffers_.size() && o.buffer == at.buffer && o.channel == at.channel + slice;
+    if (!right) return breaks(plan_rule::operands_are_what_the_step_needs, o.index);
+    state_ = &buffers_[at.buffer];
+    return true;
   }
 
   [[gnu::cold]] constexpr bool holds(content what, int index) {
-    return buffers_[current().buffer].is(what, micro_, index) ||
-           breaks(plan_rule::values_live_to_their_last_use, index);
+    return state_->is(what, micro_, index) || breaks(plan_rule::values_live_to_their_last_use, index);
   }
   /// Takes the buffer for a root at its first write, which ends the life of its former content. Later the root must
   /// still have it.
   [[gnu::cold]] constexpr bool owns(content what, int root, bool& begun) {
-    state& b = buffers_[current().buffer];
+    state& b = *state_;
     if (begun) return b.is(what, micro_, root) || breaks(plan_rule::values_live_to_their_last_use, root);
     b.take(what, micro_, root);
     return begun = true;
   }
 
   [[gnu::cold]] constexpr bool read() {
-    state& b = buffers_[current().buffer];
-    step const& s = p_.steps[step_];
+    state& b = *state_;
+    step const& s = *now_running_;
     bool const may_be_anothers = s.kind == op::transfer || current().what == content::squares;
     if (p_.buffers[current().buffer].device != s.device && !may_be_anothers)
       return breaks(plan_rule::steps_use_their_devices_memory, current().buffer);
@@ -254,8 +258,8 @@ class replay {
   /// Checks a write. With `another_slice`, the buffer may have other slices of the same value, which other steps of a
   /// group have written.
   [[gnu::cold]] constexpr bool write(bool another_slice) {
-    state& b = buffers_[current().buffer];
-    if (p_.buffers[current().buffer].device != p_.steps[step_].device)
+    state& b = *state_;
+    if (p_.buffers[current().buffer].device != now_running_->device)
       return breaks(plan_rule::steps_use_their_devices_memory, current().buffer);
     bool const read_by_others =
         (b.first_reader >= time_ && b.first_reader != step_) || (b.last_reader >= time_ && b.last_reader != step_);
@@ -274,7 +278,7 @@ class replay {
   /// Whether the current operand may be written into a buffer that its step reads. It may be if the channels are
   /// different, or if the operation is elementwise and the channels are the same.
   [[gnu::cold]] constexpr bool overwrites_safely() {
-    step const& s = p_.steps[step_];
+    step const& s = *now_running_;
     operand const& w = current();
     for (int i = s.first_operand; i < at_ - 1; ++i) {
       operand const& r = p_.operands[i];
@@ -298,7 +302,7 @@ class replay {
   }
   /// Returns the number of the buffer's channels that a tensor operand covers.
   [[gnu::cold]] constexpr long long extent(operand const& o) const {
-    step const& s = p_.steps[step_];
+    step const& s = *now_running_;
     bool const copies = s.what == action::copy_forward || s.what == action::copy_backward;
     int const tensor = copies ? g_.input(g_.nodes[s.node], s.edge) : o.index;
     return g_.shape_of(tensor).size() / p_.buffers[o.buffer].shape.area();
@@ -340,7 +344,11 @@ class replay {
   placement const* gradient_places_ = nullptr;
   int step_ = -1;
   int time_ = 0;
-  int at_ = 0;
+  step const* now_running_ = nullptr;  // number step_
+  int at_ = 0;                         // the operand that next() checks
+  int end_ = 0;                        // behind the step's last operand
+  operand const* current_ = nullptr;   // that next() has checked
+  state* state_ = nullptr;             // of its buffer, once that is known to exist
 };
 
 }  // namespace dsl::detail::checking
