@@ -15,7 +15,7 @@ struct chain_of<std::index_sequence<I...>> {
 };
 
 using model = chain_of<std::make_index_sequence<LAYERS>>::type;
-static_assert(model::training_bytes(64) > 0);
+static_assert(model::trains_in<64, 1LL << 50>);
 #ifdef VERIFIED
 static_assert(dsl::verified<model>);
 #endif

@@ -123,8 +123,8 @@ template <class Network, plan_options Options>
 inline constexpr bool is_small = Network::view().size.nodes * micro_batches_of(Options) <= 300;
 
 /// The plan of a network, or its steps only, whose buffers have no offsets yet, if the compiler cannot make the plan in
-/// one constant. Network is any type whose view() is a constant. No function or lambda wraps make_plan() here: GCC would
-/// evaluate the call once to optimise that function, and again for the constant.
+/// one constant. Network is any type whose view() is a constant. No function or lambda wraps make_plan() here: GCC
+/// would evaluate the call once to optimise that function, and again for the constant.
 template <class Network, plan_options Options, plan_sizes Most>
 struct emitted {
   static constexpr stored_plan<Most> value{emit_plan(Network::view(), Options)};

@@ -40,9 +40,9 @@ constexpr value lower_input(builder& b) {
   }
 }
 
-/// Lowers all layers of a network: lower_layers<Whole>(b, lower_input<Input>(b)). It takes the input's value because GCC,
-/// optimising a caller, tries to evaluate the call; since the value is not a constant there, GCC stops before the first
-/// layer.
+/// Lowers all layers of a network: lower_layers<Whole>(b, lower_input<Input>(b)). It takes the input's value because
+/// GCC, optimising a caller, tries to evaluate the call; since the value is not a constant there, GCC stops before the
+/// first layer.
 template <class Whole>
 constexpr value lower_layers(builder& b, value in) {
   value const out = Whole::lower(b, in);

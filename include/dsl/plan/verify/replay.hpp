@@ -71,9 +71,7 @@ class replay {
     activation_places_ = p_.activations.begin() + micro * g_.size.tensors;
     gradient_places_ = p_.gradients.begin() + micro * g_.size.tensors;
   }
-  [[gnu::cold]] constexpr bool end() {
-    return at_ == end_ || breaks(plan_rule::operands_are_what_the_step_needs);
-  }
+  [[gnu::cold]] constexpr bool end() { return at_ == end_ || breaks(plan_rule::operands_are_what_the_step_needs); }
   [[gnu::cold]] constexpr bool breaks(plan_rule r, int index = -1) {
     verdict_ = {.broken = r, .step = step_, .index = index};
     return false;
