@@ -119,10 +119,9 @@ class model_checkpoint : public detail::model_checkpoint_on {
   /// Reports that the metric's name is given as text.
   template <class Text>
     requires std::is_convertible_v<Text const&, std::string_view>
-  model_checkpoint(std::string path, Text const&, model_checkpoint_options const& = {})
-      : model_checkpoint_on(std::move(path), {}, detail::monitored<Monitor>::value({})) {
-    static_cast<void>(sizeof(broken::monitors_are_types<Text, false>));
-  }
+  model_checkpoint(std::string path, Text const&,
+                   model_checkpoint_options const& = {}) noexcept(sizeof(broken::monitors_are_types<Text, false>) != 0)
+      : model_checkpoint_on(std::move(path), {}, detail::monitored<Monitor>::value({})) {}
 };
 
 }  // namespace dsl::TYPENET_MODE

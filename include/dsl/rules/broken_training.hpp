@@ -22,6 +22,34 @@ struct fit_takes_data_and_options {
   static_assert(Fit, "fit: it takes a data set and options; write fit(train, {.epochs = 3})");
 };
 
+template <bool Evaluates, class... Given>
+struct evaluate_takes_a_data_set {
+  static_assert(Evaluates,
+                "evaluate: it takes a data set, then the batch's size, then the address of an observer; write "
+                "evaluate(test, 64, &seen)");
+};
+
+template <bool Predicts, class... Given>
+struct predict_takes_a_data_set {
+  static_assert(Predicts,
+                "predict: it takes a data set, then the batch's size; for numbers without a data set, write "
+                "predict_on_batch(samples, outputs)");
+};
+
+template <bool Trains, class... Given>
+struct train_on_batch_takes_arrays {
+  static_assert(Trains,
+                "train_on_batch: it takes samples of float, and std::int32_t labels or float values, in arrays, "
+                "std::vectors or std::spans; pointers need the number of samples as third argument");
+};
+
+template <bool Predicts, class... Given>
+struct predict_on_batch_takes_arrays {
+  static_assert(Predicts,
+                "predict_on_batch: it takes samples of float and the memory for the outputs, which it fills; write "
+                "predict_on_batch(samples, outputs)");
+};
+
 template <class Found, bool IsCallback>
 struct callbacks_derive_from_callback {
   static_assert(IsCallback,

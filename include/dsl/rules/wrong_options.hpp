@@ -37,7 +37,26 @@ struct unbiased_running_variance;
 struct label_smoothing;
 struct class_weights;
 struct verify;
+struct patience;
+struct min_delta;
+struct mode;
+struct baseline;
+struct restore_best_weights;
+struct start_from_epoch;
 }  // namespace field
+
+/// Stands for an option in braces whose name is wrong. GCC prints the options that there are, in their order.
+template <class... Options>
+struct has_only_these_options {
+  has_only_these_options() = default;
+  template <class... Found>
+    requires(sizeof...(Found) > 0)
+  has_only_these_options(Found const&...) {}  // NOLINT(google-explicit-constructor)
+  template <int = 0>
+  has_only_these_options(...) {}  // NOLINT(google-explicit-constructor,cert-dcl50-cpp): of a list with an error in it
+};
+/// Stands in the place of an option's name if options are given before the optimizer.
+struct compile_takes_the_optimizer_first;
 
 template <class Option, class Takes, class Found, bool Fits>
 struct options_take_their_type {
@@ -58,9 +77,9 @@ struct validation_takes_a_pointer {
   static_assert(Fits, "validation: it takes a pointer to a data set; write .validation = &test");
 };
 
-template <class Found, bool InBraces>
-struct callbacks_are_in_braces {
-  static_assert(InBraces, "callbacks: they are a list; write .callbacks = {...}, even for one callback");
+template <class Option, class Found, bool InBraces>
+struct options_are_in_braces {
+  static_assert(InBraces, "option: it takes a list; write .callbacks = {...} or .metrics = {...}, even for one value");
 };
 
 template <class Option, bool Exists>

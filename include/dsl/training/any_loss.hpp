@@ -6,6 +6,7 @@
 #include <dsl/executors/custom_loss.hpp>
 #include <dsl/plan/plan.hpp>
 #include <dsl/rules/broken_training.hpp>
+#include <dsl/rules/wrong_options.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -77,11 +78,18 @@ class any_loss {
   any_loss(dsl::loss kind) : kind_(kind) {}  // NOLINT(google-explicit-constructor): so that .loss = loss::huber works
   template <class L>
     requires(std::is_class_v<L> && !std::derived_from<L, any_loss>)
-  any_loss(L own) : kind_(dsl::loss::custom) {  // NOLINT(google-explicit-constructor): .loss = log_cosh{}
-    constexpr bool complete = loss_of_outputs<L> || loss_of_samples<L>;
-    static_cast<void>(sizeof(broken::losses_have_value_and_derivative<L, complete>));
-    if constexpr (complete) own_ = std::make_shared<detail::custom_loss_of<L>>(std::move(own));
+  any_loss(L own)  // NOLINT(google-explicit-constructor): .loss = log_cosh{}
+      noexcept(sizeof(broken::losses_have_value_and_derivative<L, loss_of_outputs<L> || loss_of_samples<L>>) == 0)
+      : kind_(dsl::loss::custom) {
+    if constexpr (loss_of_outputs<L> || loss_of_samples<L>)
+      own_ = std::make_shared<detail::custom_loss_of<L>>(std::move(own));
   }
+  /// Reports a value that is no loss, such as the name of one.
+  template <class Found>
+    requires(!std::is_class_v<Found> && !std::is_convertible_v<Found const&, dsl::loss>)
+  any_loss(Found const&)  // NOLINT(google-explicit-constructor)
+      noexcept(sizeof(broken::options_take_their_type<broken::field::loss, dsl::loss, Found, false>) != 0)
+      : kind_(dsl::loss::custom) {}
 
   /// Returns which of the library's losses this is, or loss::custom for a loss that you have defined.
   dsl::loss kind() const { return kind_; }

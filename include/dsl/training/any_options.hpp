@@ -24,6 +24,19 @@
 // constructors, GCC does not also report that no fit() takes the list.
 namespace dsl::detail::TYPENET_MODE {
 
+// GCC prints the names of these types if an option's name is wrong.
+using fit_has_only =
+    broken::has_only_these_options<broken::field::epochs, broken::field::batch_size, broken::field::validation,
+                                   broken::field::metrics, broken::field::augment, broken::field::callbacks,
+                                   broken::field::average, broken::field::shuffle, broken::field::prefetch,
+                                   broken::field::loader_threads, broken::field::cache, broken::field::initial_epoch>;
+using compile_has_only =
+    broken::has_only_these_options<broken::field::loss, broken::field::losses, broken::field::seed,
+                                   broken::field::batch_norm_momentum, broken::field::unbiased_running_variance,
+                                   broken::field::label_smoothing, broken::field::class_weights,
+                                   broken::field::loss_weights, broken::field::verify>;
+using compile_takes_an_optimizer_first = broken::has_only_these_options<broken::compile_takes_the_optimizer_first>;
+
 template <class Takes, class Found>
 inline constexpr bool fits = std::is_convertible_v<Found, Takes>;
 template <class Number, class Found>
@@ -36,28 +49,38 @@ inline constexpr bool is_list = false;
 template <class Number>
 inline constexpr bool is_list<std::vector<Number>> = true;
 
+/// Accepts any argument, and reports nothing.
+struct anything {
+  anything() = default;
+  template <class... Found>
+    requires(sizeof...(Found) > 0)
+  anything(Found const&...) {}  // NOLINT(google-explicit-constructor)
+  template <int = 0>
+  anything(...) {}  // NOLINT(google-explicit-constructor,cert-dcl50-cpp)
+};
+
 /// Accepts any value of an option, and reports a value of a wrong type, and a list where there must be one value.
 template <class Option, class Takes>
 struct any_value {
   any_value() = default;
   template <class... Found>
-    requires(sizeof...(Found) > 0)
-  any_value(Found const&...) {  // NOLINT(google-explicit-constructor): like all below, it stands for any conversion
-    if constexpr (sizeof...(Found) == 1 || is_list<Takes>)
-      (static_cast<void>(sizeof(broken::options_take_their_type<Option, Takes, Found, fits<Takes, Found>>)), ...);
-    else
-      static_cast<void>(sizeof(broken::options_take_one_value<Option, Takes, static_cast<int>(sizeof...(Found))>));
-  }
+    requires(sizeof...(Found) == 1 || (sizeof...(Found) > 1 && is_list<Takes>))
+  any_value(Found const&...)  // NOLINT(google-explicit-constructor): like all below, it stands for any conversion
+      noexcept(((sizeof(broken::options_take_their_type<Option, Takes, Found, fits<Takes, Found>>) != 0) && ...)) {}
+  template <class... Found>
+    requires(sizeof...(Found) > 1 && !is_list<Takes>)
+  any_value(Found const&...) noexcept(
+      sizeof(broken::options_take_one_value<Option, Takes, static_cast<int>(sizeof...(Found))>) != 0) {}
   template <int = 0>
   any_value(...) {}  // NOLINT(google-explicit-constructor,cert-dcl50-cpp): of a list with an error in it
 };
 struct any_validation {
   any_validation() = default;
   template <class Found>
-  any_validation(Found const&) {  // NOLINT(google-explicit-constructor)
-    static_cast<void>(
-        sizeof(broken::validation_takes_a_pointer<broken::field::validation, Found, fits<dataset const*, Found>>));
-  }
+  any_validation(Found const&)  // NOLINT(google-explicit-constructor)
+      noexcept(
+          sizeof(broken::validation_takes_a_pointer<broken::field::validation, Found, fits<dataset const*, Found>>) !=
+          0) {}
   template <int = 0>
   any_validation(...) {}  // NOLINT(google-explicit-constructor,cert-dcl50-cpp)
 };
@@ -65,10 +88,9 @@ struct any_callbacks {
   any_callbacks() = default;
   any_callbacks(std::initializer_list<callback_handle>) {}  // NOLINT(google-explicit-constructor)
   template <class Found>
-  any_callbacks(Found const&) {  // NOLINT(google-explicit-constructor)
-    static_cast<void>(
-        sizeof(broken::callbacks_are_in_braces<Found, std::same_as<Found, std::vector<callback_handle>>>));
-  }
+  any_callbacks(Found const&)  // NOLINT(google-explicit-constructor)
+      noexcept(sizeof(broken::options_are_in_braces<broken::field::callbacks, Found,
+                                                    std::derived_from<Found, std::vector<callback_handle>>>) != 0) {}
   template <int = 0>
   any_callbacks(...) {}  // NOLINT(google-explicit-constructor,cert-dcl50-cpp)
 };
@@ -76,28 +98,17 @@ template <class Option>
 struct not_of_fit {
   not_of_fit() = default;
   template <class Found>
-  not_of_fit(Found const&) {  // NOLINT(google-explicit-constructor)
-    static_cast<void>(sizeof(broken::fit_has_this_option < Option, sizeof(Found) == 0 >));
-  }
+  not_of_fit(Found const&)  // NOLINT(google-explicit-constructor)
+      noexcept(sizeof(broken::fit_has_this_option<Option, sizeof(Found) == 0>) != 0) {}
 };
 template <class Option>
 struct not_of_compile {
   not_of_compile() = default;
   template <class... Found>
     requires(sizeof...(Found) > 0)
-  not_of_compile(Found const&...) {  // NOLINT(google-explicit-constructor)
-    static_cast<void>(sizeof(broken::compile_has_this_option < Option, sizeof...(Found) == 0 >));
-  }
+  not_of_compile(Found const&...)  // NOLINT(google-explicit-constructor)
+      noexcept(sizeof(broken::compile_has_this_option<Option, sizeof...(Found) == 0>) != 0) {}
 };
-
-/// Whether fit() can be called with these arguments.
-template <class... Given>
-inline constexpr bool fit_takes = false;
-template <class Data>
-inline constexpr bool fit_takes<Data> = std::is_convertible_v<Data const&, dataset const&>;
-template <class Data, class Options>
-inline constexpr bool fit_takes<Data, Options> =
-    std::is_convertible_v<Data const&, dataset const&> && std::is_convertible_v<Options const&, fit_options const&>;
 
 /// The options of fit(), and options that users of other frameworks may expect.
 struct any_fit_options {
@@ -127,10 +138,9 @@ struct any_fit_options {
 struct any_loss_option {
   any_loss_option() = default;
   template <class Found>
-  any_loss_option(Found const&) {  // NOLINT(google-explicit-constructor)
-    static_cast<void>(
-        sizeof(broken::options_take_their_type<broken::field::loss, dsl::loss, Found, fits<any_loss, Found>>));
-  }
+  any_loss_option(Found const&)  // NOLINT(google-explicit-constructor)
+      noexcept(sizeof(broken::options_take_their_type<broken::field::loss, dsl::loss, Found, fits<any_loss, Found>>) !=
+               0) {}
 };
 
 /// The weights of the outputs' losses, written in a separate pair of braces inside the options.
@@ -165,19 +175,25 @@ struct any_compile_options {
   any_value<broken::field::verify, plan_checker> verify{};
 };
 
+/// The names of options without their values, for calls that lack the optimizer or take no options.
+struct options_in_braces {
+  anything optimizer{}, lr{}, learning_rate{}, epochs{}, batch_size{}, verbose{}, steps{}, callbacks{};
+  anything loss{}, losses{}, metrics{}, seed{};
+  anything batch_norm_momentum{}, unbiased_running_variance{}, label_smoothing{}, class_weight{}, class_weights{};
+  anything loss_weights{}, verify{};
+};
+
 /// Any argument before the options can be converted to these types. Because this needs a conversion, an overload with
 /// the right options is preferred.
 struct any_executor {
   template <class Found>
-  any_executor(Found const&) {  // NOLINT(google-explicit-constructor)
-    static_cast<void>(sizeof(broken::compile_takes_an_executor<Found, executor<Found>>));
-  }
+  any_executor(Found const&)  // NOLINT(google-explicit-constructor)
+      noexcept(sizeof(broken::compile_takes_an_executor<Found, executor<Found>>) != 0) {}
 };
 struct any_optimizer {
   template <class Found>
-  any_optimizer(Found const&) {  // NOLINT(google-explicit-constructor)
-    static_cast<void>(sizeof(broken::compile_takes_an_optimizer<Found, optimizer<Found>>));
-  }
+  any_optimizer(Found const&)  // NOLINT(google-explicit-constructor)
+      noexcept(sizeof(broken::compile_takes_an_optimizer<Found, optimizer<Found>>) != 0) {}
 };
 
 }  // namespace dsl::detail::TYPENET_MODE

@@ -178,10 +178,9 @@ class callback_handle {
 
   template <class Found>
     requires(!std::derived_from<Found, callback> && !detail::shares_callback<Found> &&
-             !std::same_as<Found, callback_handle> && !std::same_as<Found, std::vector<callback_handle>>)
-  callback_handle(Found const&) {  // NOLINT: so that the error names what is wrong
-    static_cast<void>(sizeof(broken::callbacks_derive_from_callback<std::decay_t<Found>, false>));
-  }
+             !std::same_as<Found, callback_handle> && !std::derived_from<Found, std::vector<callback_handle>>)
+  callback_handle(Found const&)  // NOLINT: so that the error names what is wrong
+      noexcept(sizeof(broken::callbacks_derive_from_callback<std::decay_t<Found>, false>) != 0) {}
 
   /// Returns the callback, which is never null.
   callback* operator->() const { return callback_.get(); }

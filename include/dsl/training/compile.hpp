@@ -188,21 +188,38 @@ auto compile(Executor const&, Optimizer const&, compile_options const&) {
 
 /// Accepts the arguments that no other compile() accepts, and reports which argument is wrong.
 template <class Network, class... Given>
-auto compile(Given const&...) {
-  static_cast<void>(sizeof(typename detail::wrong_argument<Given...>::type));
-  return trainer{nullptr, 0};
-}
+trainer compile(Given const&...) noexcept(sizeof(typename detail::wrong_argument<Given...>::type) != 0);
 template <class Network, class First, class Second>
-auto compile(First const&, Second const&, compile_options const&) {
-  static_cast<void>(sizeof(typename detail::wrong_argument<First, Second>::type));
-  return trainer{nullptr, 0};
-}
+trainer compile(First const&, Second const&,
+                compile_options const&) noexcept(sizeof(typename detail::wrong_argument<First, Second>::type) != 0);
 
 /// Reports which of the options is wrong.
 template <class Network>
-trainer compile(detail::any_executor const&, detail::any_optimizer const&, detail::any_compile_options const& wrong);
+trainer compile(detail::any_executor&&, detail::any_optimizer&&, detail::any_compile_options const& wrong);
 template <class Network>
-trainer compile(detail::any_optimizer const&, detail::any_compile_options const& wrong);
+trainer compile(detail::any_optimizer&&, detail::any_compile_options const& wrong);
+/// Reports that there is no optimizer before the options, even if it is one of them, as in Keras.
+template <class Network, executor Executor>
+trainer compile(Executor const&, detail::options_in_braces const&) noexcept(
+    sizeof(broken::compile_takes_an_optimizer<detail::options_in_braces, sizeof(Executor) == 0>) != 0);
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
+/// Options with names that are not in the lists above. GCC takes such options for the arrays.
+template <class Network, int Options>
+trainer compile(detail::compile_takes_an_optimizer_first const (&options)[Options]) = delete;
+template <class Network, int Options>
+trainer compile(detail::any_optimizer const&, detail::compile_has_only const (&options)[Options]) = delete;
+template <class Network, int Options>
+trainer compile(detail::any_executor const&, detail::any_optimizer const&,
+                detail::compile_has_only const (&options)[Options]) = delete;
+/// Options whose values have an error of their own, which GCC has reported.
+template <class Network>
+trainer compile(detail::any_optimizer const&, ...) = delete;
+#else
+/// Reports that there is nothing but options.
+template <class Network>
+trainer compile(detail::options_in_braces const&) noexcept(
+    sizeof(broken::compile_takes_an_optimizer<detail::options_in_braces, sizeof(Network*) == 0>) != 0);
+#endif
 
 }  // namespace dsl::TYPENET_MODE
 

@@ -4,6 +4,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/print.hpp>
 #include <dsl/rules/broken_training.hpp>
+#include <dsl/rules/wrong_options.hpp>
 #include <dsl/training/callback_state.hpp>
 #include <dsl/training/metrics.hpp>
 
@@ -31,6 +32,11 @@ struct early_stopping_options {
 }  // namespace dsl::TYPENET_MODE
 
 namespace dsl::detail::TYPENET_MODE {
+
+using early_stopping_has_only =
+    broken::has_only_these_options<broken::field::patience, broken::field::min_delta, broken::field::mode,
+                                   broken::field::baseline, broken::field::restore_best_weights,
+                                   broken::field::start_from_epoch, broken::field::verbose>;
 
 /// The part of early_stopping that does not depend on the metric's type.
 class early_stopping_on : public callback {
@@ -84,10 +90,14 @@ class early_stopping : public detail::early_stopping_on {
   /// Reports that the metric's name is given as text.
   template <class Text>
     requires std::is_convertible_v<Text const&, std::string_view>
-  explicit early_stopping(Text const&, early_stopping_options const& = {})
-      : early_stopping_on({}, detail::monitored<Monitor>::value({})) {
-    static_cast<void>(sizeof(broken::monitors_are_types<Text, false>));
-  }
+  explicit early_stopping(Text const&, early_stopping_options const& = {}) noexcept(
+      sizeof(broken::monitors_are_types<Text, false>) != 0)
+      : early_stopping_on({}, detail::monitored<Monitor>::value({})) {}
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
+  /// Options with a wrong name. GCC takes such options for this array.
+  template <int Given>
+  explicit early_stopping(detail::early_stopping_has_only const (&options)[Given]) = delete;
+#endif
 };
 
 }  // namespace dsl::TYPENET_MODE

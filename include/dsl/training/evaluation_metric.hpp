@@ -42,10 +42,10 @@ class metric_handle {
   /// Reports that the value is not a metric, for example the name of one.
   template <class Found>
     requires(!evaluation_metric<Found> && !std::same_as<Found, metric_handle> &&
-             !std::same_as<Found, std::vector<metric_handle>>)
-  metric_handle(Found const&) : name_(""), value_(nullptr) {  // NOLINT
-    static_cast<void>(sizeof(broken::metrics_are_objects<std::decay_t<Found>, false>));
-  }
+             !std::derived_from<Found, std::vector<metric_handle>>)
+  metric_handle(Found const&)  // NOLINT
+      noexcept(sizeof(broken::metrics_are_objects<std::decay_t<Found>, false>) != 0)
+      : name_(""), value_(nullptr) {}
 
   /// Returns the metric's name.
   char const* name() const { return name_; }

@@ -14,6 +14,7 @@
 #include <dsl/training/checks.hpp>
 #include <dsl/training/evaluation.hpp>
 #include <dsl/training/fit_options.hpp>
+#include <dsl/training/trainer_arguments.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -49,21 +50,20 @@ class trainer {
   history fit(dataset const& data, detail::any_fit_options const& wrong);
   template <class... Given>
     requires(!detail::fit_takes<Given...>)
-  history fit(Given const&...) {
-    static_cast<void>(sizeof(broken::fit_takes_data_and_options<false, Given...>));
-    return {};
-  }
+  history fit(Given const&...) noexcept(sizeof(broken::fit_takes_data_and_options<false, Given...>) != 0);
   template <class Data>
     requires(!std::is_convertible_v<Data const&, dataset const&>)
-  history fit(Data const&, fit_options const&) {
-    static_cast<void>(sizeof(broken::fit_takes_data_and_options<false, Data, fit_options>));
-    return {};
-  }
+  history fit(Data const&,
+              fit_options const&) noexcept(sizeof(broken::fit_takes_data_and_options<false, Data, fit_options>) != 0);
   template <class Labels>
-  history fit(dataset const&, Labels const&, detail::any_fit_options const&) {
-    static_cast<void>(sizeof(broken::fit_takes_data_and_options<false, dataset, Labels, fit_options>));
-    return {};
-  }
+  history fit(dataset const&, Labels const&, detail::any_fit_options const&) noexcept(
+      sizeof(broken::fit_takes_data_and_options<false, dataset, Labels, fit_options>) != 0);
+  /// Options with a name that neither fit() nor another framework has. GCC takes such a list for this array.
+  template <int Given>
+  history fit(detail::anything const&, detail::fit_has_only const (&options)[Given]) = delete;
+  /// Options whose values have an error of their own, which GCC has reported.
+  template <int = 0>
+  history fit(detail::anything const&, ...) = delete;
 #endif
 
   /// Returns the mean loss and accuracy over all samples, in inference mode. A short last batch counts by its number of
@@ -71,9 +71,23 @@ class trainer {
   /// it is normalised as the training data were. Throws option_error if the data set's own normalisation differs from
   /// theirs. Both also hold for predict.
   [[gnu::cold]] scores evaluate(dataset const& data, int batch_size = 64, evaluation_observer* seen = nullptr);
+  /// Reports arguments that evaluate does not take.
+  template <class... Given>
+    requires(!detail::evaluate_takes<Given...>)
+  scores evaluate(Given&&...) noexcept(sizeof(broken::evaluate_takes_a_data_set<false, Given...>) != 0);
+  template <int Given = 0>
+  scores evaluate(dataset const&, detail::options_in_braces const&) noexcept(
+      sizeof(broken::evaluate_takes_a_data_set<Given != 0, dataset, detail::options_in_braces>) != 0);
   /// Returns the network's outputs for all samples, (size, outputs): for a classifier, the probabilities of the
   /// classes.
   [[gnu::cold]] std::vector<float> predict(dataset const& data, int batch_size = 64);
+  /// Reports arguments that predict does not take.
+  template <class... Given>
+    requires(!detail::predict_takes<Given...>)
+  std::vector<float> predict(Given&&...) noexcept(sizeof(broken::predict_takes_a_data_set<false, Given...>) != 0);
+  template <int Given = 0>
+  std::vector<float> predict(dataset const&, detail::options_in_braces const&) noexcept(
+      sizeof(broken::predict_takes_a_data_set<Given != 0, dataset, detail::options_in_braces>) != 0);
 
   /// Returns one of several outputs: the output of named_output<"name", ...>, or for "main" the same as predict().
   /// Throws option_error if there is no output of this name.
@@ -97,6 +111,10 @@ class trainer {
   /// Trains one step on `size` samples and labels, or target values. The sizes of the arrays are not checked.
   scores train_on_batch(float const* images, std::int32_t const* labels, int size);
   scores train_on_batch(float const* images, float const* values, int size);
+  /// Reports arguments that train_on_batch does not take.
+  template <class... Given>
+    requires(!detail::train_on_batch_takes<Given...>)
+  scores train_on_batch(Given&&...) noexcept(sizeof(broken::train_on_batch_takes_arrays<false, Given...>) != 0);
   /// Computes the network's outputs, (batch, outputs), for your own batch, which is NCHW and already normalised. Throws
   /// data_error if the sizes of samples and outputs do not match.
   void predict_on_batch(std::span<float const> samples, std::span<float> outputs);
@@ -104,6 +122,11 @@ class trainer {
   void predict_on_batch(std::vector<batch_input> const& inputs, std::span<float> outputs);
   /// Computes the outputs of `size` samples, size * outputs floats. The sizes of the arrays are not checked.
   void predict_on_batch(float const* images, int size, float* outputs);
+  /// Reports arguments that predict_on_batch does not take.
+  template <class... Given>
+    requires(!detail::predict_on_batch_takes<Given...>)
+  std::vector<float> predict_on_batch(Given&&...) noexcept(
+      sizeof(broken::predict_on_batch_takes_arrays<false, Given...>) != 0);
 
   /// Returns the learning rate of the next step. During fit this is run.learning_rate, which callbacks may change.
   double learning_rate() const { return learning_rate_; }

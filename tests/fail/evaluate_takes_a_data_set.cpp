@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+// EXPECT: evaluate: it takes a data set, then the batch's size, then the address of an observer; write evaluate(test, 64, &seen)
+// EXPECT-RE: evaluate_takes_a_data_set<.*(false|0), .*dataset.*, .*confusion_matrix
+#include <dsl/dsl.hpp>
+#include <dsl/training/confusion_matrix.hpp>
+
+#ifdef FIXED
+void look(dsl::trainer& t, dsl::dataset const& test, dsl::confusion_matrix& seen) { t.evaluate(test, 64, &seen); }
+#else
+void look(dsl::trainer& t, dsl::dataset const& test, dsl::confusion_matrix& seen) { t.evaluate(test, seen); }
+#endif

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT
+// EXPECT: evaluate: it takes a data set, then the batch's size, then the address of an observer; write evaluate(test, 64, &seen)
+// EXPECT-RE: evaluate_takes_a_data_set<.*options_in_braces
+#include <dsl/dsl.hpp>
+
+#ifdef FIXED
+void look(dsl::trainer& t, dsl::dataset const& test) { t.evaluate(test, 32); }
+#else
+void look(dsl::trainer& t, dsl::dataset const& test) { t.evaluate(test, {.batch_size = 32}); }
+#endif

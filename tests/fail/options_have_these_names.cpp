@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+// EXPECT[gcc]: dsl::broken::has_only_these_options<dsl::broken::field::epochs, dsl::broken::field::batch_size, dsl::broken::field::validation, dsl::broken::field::metrics, dsl::broken::field::augment, dsl::broken::field::callbacks, dsl::broken::field::average, dsl::broken::field::shuffle, dsl::broken::field::prefetch, dsl::broken::field::loader_threads, dsl::broken::field::cache, dsl::broken::field::initial_epoch>
+// EXPECT-RE[gcc]: use of deleted function .*fit\(
+// EXPECT[clang]: field designator 'batchsize' does not refer to any field in type 'const fit_options'
+// EXPECT[nvcc]: fit_options" has no field "batchsize"
+// GCC would only print that it cannot convert the list.
+#include <dsl/dsl.hpp>
+
+#ifdef FIXED
+void train(dsl::trainer& t, dsl::dataset const& data) { t.fit(data, {.epochs = 3, .batch_size = 32}); }
+#else
+void train(dsl::trainer& t, dsl::dataset const& data) { t.fit(data, {.epochs = 3, .batchsize = 32}); }
+#endif
