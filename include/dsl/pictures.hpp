@@ -2,7 +2,7 @@
 #pragma once
 
 #if defined(TYPENET_TARGETS) && !defined(TYPENET_HAS_PICTURES)
-#error "pictures: <dsl/pictures.hpp> needs typenet::pictures or typenet::compiled_pictures; link it"
+#error "pictures: <dsl/pictures.hpp> needs libpng and libjpeg; link typenet::pictures or typenet::compiled_pictures"
 #endif
 
 // Reads image files as inputs of a network. Needs libpng 1.6 and libjpeg: link typenet::pictures.

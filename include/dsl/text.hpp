@@ -2,7 +2,7 @@
 #pragma once
 
 #if defined(TYPENET_TARGETS) && !defined(TYPENET_HAS_TEXT)
-#error "text: <dsl/text.hpp> needs typenet::text or typenet::compiled_text; link it"
+#error "text: <dsl/text.hpp> needs fmt; link typenet::text or typenet::compiled_text"
 #endif
 
 // Tables, logs and files of a training run. Needs fmt 9 or later: link typenet::text.

@@ -2,7 +2,7 @@
 #pragma once
 
 #if defined(TYPENET_TARGETS) && !defined(TYPENET_HAS_CUDA)
-#error "cuda: <dsl/executors/cuda.hpp> needs typenet::cuda or typenet::compiled_cuda; link it"
+#error "cuda: <dsl/executors/cuda.hpp> needs CUDA and cuDNN; link typenet::cuda or typenet::compiled_cuda"
 #endif
 
 #include <dsl/detail/mode.hpp>

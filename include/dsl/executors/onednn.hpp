@@ -2,7 +2,7 @@
 #pragma once
 
 #if defined(TYPENET_TARGETS) && !defined(TYPENET_HAS_ONEDNN)
-#error "onednn: <dsl/executors/onednn.hpp> needs typenet::onednn or typenet::compiled_onednn; link it"
+#error "onednn: <dsl/executors/onednn.hpp> needs oneDNN; link typenet::onednn or typenet::compiled_onednn"
 #endif
 
 #include <dsl/detail/mode.hpp>

@@ -2,7 +2,8 @@
 #pragma once
 
 #if defined(TYPENET_TARGETS) && !defined(TYPENET_HAS_SAFETENSORS)
-#error "safetensors: <dsl/io/safetensors.hpp> needs typenet::safetensors or typenet::compiled_safetensors; link it"
+#error \
+    "safetensors: <dsl/io/safetensors.hpp> needs nlohmann_json; link typenet::safetensors or typenet::compiled_safetensors"
 #endif
 
 // Reads and writes weights as .safetensors files, and any such files. Needs nlohmann_json: link typenet::safetensors.

@@ -2,7 +2,7 @@
 #pragma once
 
 #if defined(TYPENET_TARGETS) && !defined(TYPENET_HAS_MPI)
-#error "mpi: <dsl/towers/mpi.hpp> needs typenet::mpi or typenet::compiled_mpi; link it"
+#error "mpi: <dsl/towers/mpi.hpp> needs MPI; link typenet::mpi or typenet::compiled_mpi"
 #endif
 
 #include <dsl/detail/list.hpp>

@@ -8,8 +8,8 @@ root=$here/../../..
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# The parts and their headers, as docs/installing.md has them.
-parts=$(sed -nE 's/^\| `typenet::([a-z0-9_]+)` \|.*`<(dsl\/[^>]+)>` \|$/\1 \2/p' "$root/docs/installing.md" | grep -v '^core ')
+# The parts, their headers and what they need, as docs/installing.md has them.
+parts=$(sed -nE 's/^\| `typenet::([a-z0-9_]+)` \| (.*) \| .*`<(dsl\/[^>]+)>` \|$/\1 \3 \2/p' "$root/docs/installing.md" | grep -v '^core ')
 [ "$(wc -l <<<"$parts")" = 9 ] || { echo "docs/installing.md must list nine parts and their headers; found: $parts"; exit 1; }
 
 # The preprocessor alone: whether the other libraries are there does not matter.
@@ -17,10 +17,13 @@ objects() { # HEADER FLAG...: prints the header's own error, if it has one
   "$TYPENET_CXX" -std=c++20 "-I$root/include" "${@:2}" -E -x c++ "$root/include/$1" -o /dev/null 2>&1 |
     grep -E "error: #error" | head -n 1 || true
 }
-while read -r part header; do
+while read -r part header needs; do
   said=$(objects "$header" -DTYPENET_TARGETS=1)
-  expected="$part: <$header> needs typenet::$part or typenet::compiled_$part; link it"
-  grep -qF "$expected" <<<"$said" || { echo "<$header> must say '$expected'; it says '$said'"; exit 1; }
+  libraries=$(sed -nE "s|.*#error *\"$part: <$header> needs (.+); link typenet::$part or typenet::compiled_$part\"\$|\1|p" <<<"$said")
+  [ -n "$libraries" ] || { echo "<$header> must name what it needs, and the targets; it says '$said'"; exit 1; }
+  for library in ${libraries// and / }; do
+    grep -qwF -- "$library" <<<"$needs" || { echo "docs/installing.md must say that typenet::$part needs $library"; exit 1; }
+  done
   # nccl is on top of cuda
   for flags in "-DTYPENET_TARGETS=1 -DTYPENET_HAS_${part^^}=1 -DTYPENET_HAS_CUDA=1" ""; do
     said=$(objects "$header" $flags)
@@ -36,4 +39,4 @@ if cmake --build "$scratch/build" --target without >"$scratch/said" 2>&1; then
   echo "a program with <dsl/pictures.hpp> must not compile with typenet::typenet alone"
   exit 1
 fi
-grep -m1 -E 'error:' "$scratch/said" | grep -qF "needs typenet::pictures" || { cat "$scratch/said"; exit 1; }
+grep -m1 -E 'error:' "$scratch/said" | grep -qF "needs libpng and libjpeg; link typenet::pictures" || { cat "$scratch/said"; exit 1; }

@@ -9,6 +9,7 @@ tried if the environment's TYPENET_CPM names CPM.cmake.
 import os
 import pathlib
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -186,6 +187,11 @@ def single_header(someone):
         sys.exit(f"the program with a single header prints: {said}")
 
 
+def processor_seconds():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 WAYS = [cmake, subdirectory, fetch_content, cpm, pkg_config, single_header, conan, compiled, compiled_shared]
 
 
@@ -196,9 +202,10 @@ def main():
     with tempfile.TemporaryDirectory() as home:
         someone = user(pathlib.Path(home).resolve())
         for way in [names[name] for name in sys.argv[1:]] or WAYS:
-            begin = time.monotonic()
+            begin, worked = time.monotonic(), processor_seconds()
             way(someone)
-            print(f"== {way.__name__}: {time.monotonic() - begin:.0f} s", flush=True)
+            print(f"== {way.__name__}: {time.monotonic() - begin:.0f} s, {processor_seconds() - worked:.0f} s of processor time",
+                  flush=True)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 #pragma once
 
 #if defined(TYPENET_TARGETS) && !defined(TYPENET_HAS_NCCL)
-#error "nccl: <dsl/executors/cuda/nccl.hpp> needs typenet::nccl or typenet::compiled_nccl; link it"
+#error "nccl: <dsl/executors/cuda/nccl.hpp> needs NCCL; link typenet::nccl or typenet::compiled_nccl"
 #endif
 
 // Collectives for several GPUs that sum their gradients directly. Link typenet::nccl.
