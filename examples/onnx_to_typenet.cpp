@@ -5,7 +5,7 @@
 //   onnx_to_typenet resnet18.onnx resnet18.safetensors --input 3x224x224 --namespace resnet > resnet18.hpp
 // The header needs only typenet, and defines resnet18::model. A program loads the weights by their names:
 //   dsl::predictor net = dsl::make_predictor<resnet18::model>(dsl::native{});
-//   dsl::load_safetensors(net.engine(), "resnet18.safetensors");
+//   dsl::load_safetensors(net, "resnet18.safetensors");
 // docs/from_pytorch.md describes all steps from PyTorch to such a program.
 #include <dsl/io/onnx_import.hpp>
 #include <dsl/io/safetensors.hpp>

@@ -77,6 +77,8 @@ TEST_CASE("keras_h5: what is written has Keras's names, and comes back to the bi
   dsl::save_keras_h5(t, here / "x");
   CHECK(h5::file(here / "x").datasets("layers") == h5::file(fixture).datasets("layers"));
   dsl::load_keras_h5(u, here / "x");
+  dsl::predictor p = dsl::make_predictor<saved_network>(dsl::reference{});
+  CHECK(dsl::load_keras_h5(p, here / "x").loaded == u.graph().size.parameters);
   for (int k = 0; k < t.graph().size.parameters; ++k) {
     INFO(k);
     CHECK(same_bits(parameter(u.engine(), k), parameter(t.engine(), k)));

@@ -158,11 +158,32 @@ TEST_CASE("a data set's outputs are the trainer's", "[predictor]") {
   CHECK(p.predict_output("main", data, 2) == p.predict(data, 2));
 }
 
+TEST_CASE("a predictor returns the outputs of samples, which may be a list", "[predictor]") {
+  trainer t = trained();
+  predictor p = make_predictor<small>(native{.threads = 1}, t);
+  CHECK(p.predict(images(3)) == outputs_of(p, images(3)));
+  refuses<data_error>([&] { p.predict(std::vector<float>(3 * 16 * 16 - 1)); }, {"samples", "768", "767"});
+  refuses<data_error>([&] { p.predict(std::vector<float>(3 * 16 * 16 + 1)); }, {"samples", "768", "769"});
+  refuses<data_error>([&] { p.predict(std::vector<float>{}); }, {"samples", "768"});
+
+  // Five numbers in braces are a sample. They must not become the members of a dataset.
+  using table = network<features<5>, dense<2>>;
+  dataset data = in_memory_values({5}, {1, 2, 3, 4, 5, 7, 5, 3, 2, 2}, 2, {0, 1, 1, 0});
+  normalize(data);
+  trainer of_rows = compile<table>(reference{}, sgd{}, {.loss = loss::mean_squared_error});
+  of_rows.fit(data, {.batch_size = 2});
+  predictor row = make_predictor<table>(reference{}, of_rows);
+  CHECK(row.predict({1, 2, 3, 4, 5}) == row.predict(data.first(1)));
+  refuses<data_error>([&] { row.predict({1, 2, 3}); }, {"samples", "5", "3"});
+}
+
 TEST_CASE("predictors refuse what they cannot predict with", "[predictor]") {
   trainer t = trained();
   predictor empty = make_predictor<small>(reference{});
   std::vector<float> y(5);
-  refuses<option_error>([&] { empty.predict(images(1), y); }, {"predictor", "weights", "found none"});
+  refuses<option_error>([&] { empty.predict(images(1), y); },
+                        {"predictor", "weights", "found none", "load_weights(p, path)"});
+  refuses<option_error>([&] { empty.predict(images(1)); }, {"predictor", "weights", "found none"});
   auto const weights = t.engine().weights();
   refuses<option_error>([&] { make_predictor<other>(reference{}, weights); }, {"weights", "another network"});
   refuses<option_error>([&] { make_predictor<other>(reference{}, t); }, {"make_predictor", "another network"});

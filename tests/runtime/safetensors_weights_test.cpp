@@ -413,6 +413,7 @@ TEST_CASE("weights: other weights than the network's are refused, and nothing ch
   changed_refused(more, R"(no weights but the network's; found "7.weight";)");
   shape["6.weight"].shape = {6, 3};
   changed_refused(shape, R"("6.weight" with shape [3, 6]; found [6, 3])");
+  changed_refused(shape, "fits with .skip_mismatch = true");
   changed_refused(shape, R"("6.weight" with shape [3, 6]; found [6, 3])", {.strict = false});
   type["0.0.bias"].type = st::dtype::i32;
   changed_refused(type, R"("0.0.bias" in F32, F16 or BF16; found I32)", {.strict = false});
@@ -464,6 +465,14 @@ TEST_CASE("weights: a body for another classifier, and a file with nothing for t
   CHECK(found.missing == strings{"6.bias"});
   t.engine().read_parameter(kernel, after.data());
   CHECK(before == after);
+
+  edited const whole;
+  st::write(here / "whole", whole.tensors);
+  dsl::predictor p = dsl::make_predictor<saved_network>(dsl::reference{});
+  CHECK(dsl::load_safetensors(p, here / "whole").loaded == 26);
+  dsl::load_safetensors(t, here / "whole");
+  dsl::dataset const one = dsl::in_memory_classes({2, 4, 4}, std::vector<float>(32, 0.5F), 3, {0});
+  CHECK(p.predict(one) == t.predict(one));
 
   for (st::source& s : foreign.tensors) s.name = "other." + s.name;
   st::write(here / "foreign", foreign.tensors);

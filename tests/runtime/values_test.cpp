@@ -316,6 +316,14 @@ TEST_CASE("a confusion matrix of one output for two classes") {
   CHECK(counts.accuracy() == approx(s.acc));
 }
 
+TEST_CASE("a data set of other samples names the input that would fit") {
+  auto t = compile<network<features<6>, dense<1>>>(reference{}, sgd{}, {.loss = loss::mean_squared_error});
+  refuses<option_error>([&] { t.evaluate(in_memory_values({5}, std::vector<float>(5), 1, {1})); },
+                        {"takes samples of 6x1x1", "has 5x1x1", "features<5>"});
+  refuses<option_error>([&] { t.evaluate(in_memory_values({1, 2, 3}, std::vector<float>(6), 1, {1})); },
+                        {"has 1x2x3", "image<1, 2, 3>"});
+}
+
 TEST_CASE("R2 loses no digits far from 0, and is 0 where nothing was seen or nothing differs") {
   CHECK(regression_scores{}.r2() == 0);
   refuses<option_error>(
@@ -391,6 +399,9 @@ TEST_CASE("a table is read, column by column") {
   auto const write = [&](std::string const& text) { std::ofstream(path) << text; };
   write("id,a,\"the \"\"b\"\", quoted\",price\r\n1,0.5,-2e1,10\r\n\r\n2, +1.5 ,\"7\",20");
   dataset const values = read_csv_values(path, {"price"}, {.ignore = {"id"}});
+  dataset const same = read_csv_values(path, "price", {.ignore = {"id"}});
+  CHECK((same.size == values.size && same.values == 1 && same.sample == values.sample));
+  CHECK(same.storage->values == values.storage->values);
   CHECK(values.sample == shape{2});
   CHECK(values.size == 2);
   CHECK(std::vector<float>(values.reals(1), values.reals(1) + 2) == std::vector<float>{1.5F, 7});

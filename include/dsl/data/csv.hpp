@@ -5,6 +5,7 @@
 #include <dsl/data/dataset.hpp>
 #include <dsl/detail/mode.hpp>
 
+#include <concepts>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,11 @@ namespace dsl::TYPENET_MODE {
 /// missing file, a line with more or fewer fields than the first line, and a field that is not a finite number.
 ///   dsl::dataset const houses = dsl::read_csv_values("houses.csv", {"price"}, {.ignore = {"id"}});
 dataset read_csv_values(std::string const& path, std::vector<std::string> const& targets, csv_options const& o = {});
+/// Reads a table with one target column, which need not be in braces: read_csv_values("houses.csv", "price").
+template <std::convertible_to<std::string> Target>
+dataset read_csv_values(std::string const& path, Target const& target, csv_options const& o = {}) {
+  return read_csv_values(path, std::vector<std::string>{std::string(target)}, o);
+}
 
 /// Reads a table in which the column `target` has the name of each sample's class. The classes are `class_names` or, if
 /// no names are given, all names that occur, in alphabetical order. For a test set, pass the names of the training set:

@@ -24,10 +24,14 @@ namespace dsl::detail::TYPENET_MODE {
 TYPENET_INLINE void require_pictures(graph_view const& g, dataset const& data, char const* what) {
   shape const& in = g.shape_of(g.nodes[0].output);
   shape const& found = data.sample;
-  if (!(found == in))
+  if (!(found == in)) {
+    std::string const input = found.is_flat()
+                                  ? message({"features<", found.channels, ">"})
+                                  : message({"image<", found.channels, ", ", found.height, ", ", found.width, ">"});
     throw_error<option_error>({what, ": the network takes samples of ", in.channels, "x", in.height, "x", in.width,
                                ", but the data set has ", found.channels, "x", found.height, "x", found.width,
-                               "; change image<...> or the data"});
+                               "; change the network's input, for example to ", input, ", or the data"});
+  }
   if (data.size < 1) throw_error<option_error>({what, ": the data set has no samples; load some first"});
   require_further_inputs(g, data, what);
   require_tokens(g, data, what);

@@ -9,6 +9,7 @@
 #include <dsl/training/compile.hpp>
 #include <dsl/training/trainer.hpp>
 
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -28,6 +29,10 @@ class predictor {
   /// sizes of the spans. This function and the functions below throw data_error if these sizes do not match, and
   /// option_error if the weights have not been set yet.
   void predict(std::span<float const> samples, std::span<float> outputs);
+  /// Returns the outputs of one or several such samples. A single sample may be written as a list:
+  ///   float const price = p.predict({120, 4, 30})[0];
+  std::vector<float> predict(std::span<float const> samples);
+  std::vector<float> predict(std::initializer_list<float> sample);
   /// Computes the outputs of a network with several inputs. The name of the first input is "".
   void predict(std::vector<batch_input> const& inputs, std::span<float> outputs);
   /// Returns the outputs for all samples of a data set, (size, outputs). If the data set has no mean and no deviation,
@@ -82,9 +87,9 @@ template <class Network>
 
 namespace dsl::TYPENET_MODE {
 
-/// Prepares a network for prediction on an executor. The predictor has no weights yet: load them through its engine.
+/// Prepares a network for prediction on an executor. The predictor has no weights yet: load them from a file.
 ///   auto p = dsl::make_predictor<model>(dsl::native{.threads = 1});
-///   dsl::load_safetensors(p.engine(), "model.safetensors");
+///   dsl::load_weights(p, "model.weights");
 template <class Network, executor Executor>
 [[gnu::cold]] predictor make_predictor(Executor const& on) {
   detail::require_budgets_are_kept<Network, Executor>();

@@ -11,6 +11,8 @@
 #include <dsl/training/trainer.hpp>
 #include <dsl/training/weights.hpp>
 
+#include <cstddef>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -47,6 +49,19 @@ TYPENET_INLINE void predictor::predict(std::span<float const> samples, std::span
   require_weights();
   auto const by = engine().normalization();
   network_.predict_on_batch(by && !by->empty() ? normalized(0, *by, {"", samples}) : samples, outputs);
+}
+
+TYPENET_INLINE std::vector<float> predictor::predict(std::span<float const> samples) {
+  graph_view const& g = graph();
+  auto const each = static_cast<std::size_t>(g.output_shape(g.nodes[0]).size());
+  auto const results = static_cast<std::size_t>(g.shape_of(g.result()).size());
+  std::vector<float> outputs((samples.size() < each ? 1 : samples.size() / each) * results);  // 1: to be refused
+  predict(samples, outputs);
+  return outputs;
+}
+
+TYPENET_INLINE std::vector<float> predictor::predict(std::initializer_list<float> sample) {
+  return predict(std::span<float const>(sample.begin(), sample.size()));
 }
 
 TYPENET_INLINE void predictor::predict(std::vector<batch_input> const& inputs, std::span<float> outputs) {
@@ -97,8 +112,8 @@ TYPENET_INLINE void predictor::require_weights() {
   auto const own = weights();
   if (own && !own->written())
     detail::throw_error<option_error>(
-        {"predictor: it must have weights before it predicts; found none; load them through engine(), or make it with "
-         "those of a trainer"});
+        {"predictor: it must have weights before it predicts; found none; call load_weights(p, path) or "
+         "load_safetensors(p, path), or make it with the weights of a trainer"});
 }
 
 }  // namespace dsl::TYPENET_MODE

@@ -5,6 +5,7 @@
 #include <dsl/io/keras_h5/groups.hpp>
 #include <dsl/io/keras_h5/read.hpp>
 #include <dsl/io/weight_layout.hpp>
+#include <dsl/training/predictor.hpp>
 #include <dsl/training/trainer.hpp>
 
 #include <string>
@@ -86,6 +87,7 @@ namespace dsl::TYPENET_MODE {
 /// train together must all load the same file.
 [[gnu::cold]] loaded_weights load_keras_h5(engine& e, std::string const& path, keras_h5_options const& options = {});
 [[gnu::cold]] loaded_weights load_keras_h5(trainer& t, std::string const& path, keras_h5_options const& options = {});
+[[gnu::cold]] loaded_weights load_keras_h5(predictor& p, std::string const& path, keras_h5_options const& options = {});
 
 }  // namespace dsl::TYPENET_MODE
 

@@ -205,4 +205,8 @@ TYPENET_INLINE loaded_weights load_keras_h5(trainer& t, std::string const& path,
   return load_keras_h5(t.engine(), path, options);
 }
 
+TYPENET_INLINE loaded_weights load_keras_h5(predictor& p, std::string const& path, keras_h5_options const& options) {
+  return load_keras_h5(p.engine(), path, options);
+}
+
 }  // namespace dsl::TYPENET_MODE

@@ -4,6 +4,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/io/safetensors/read.hpp>
 #include <dsl/io/weight_layout.hpp>
+#include <dsl/training/predictor.hpp>
 #include <dsl/training/trainer.hpp>
 
 #include <cstdint>
@@ -107,6 +108,8 @@ namespace dsl::TYPENET_MODE {
 /// nothing has changed. Processes that train together must all load the same file.
 [[gnu::cold]] loaded_weights load_safetensors(engine& e, std::string const& path, weights_options const& options = {});
 [[gnu::cold]] loaded_weights load_safetensors(trainer& t, std::string const& path, weights_options const& options = {});
+[[gnu::cold]] loaded_weights load_safetensors(predictor& p, std::string const& path,
+                                              weights_options const& options = {});
 
 }  // namespace dsl::TYPENET_MODE
 

@@ -122,7 +122,7 @@ TYPENET_INLINE void weight_reader::fits(safetensors::tensor const& t, std::vecto
   if (!has_shape(t, shape))
     fail("must have " + shown(t.name) + " with shape " + safetensors::detail::shown(shape) + "; found " +
              safetensors::detail::shown(t.shape),
-         "give another file, or the network that it belongs to");
+         "give another file, or the network that it belongs to, or load only what fits with .skip_mismatch = true");
 }
 
 TYPENET_INLINE bool weight_reader::has_shape(safetensors::tensor const& t,
@@ -256,6 +256,10 @@ TYPENET_INLINE loaded_weights load_safetensors(engine& e, std::string const& pat
 
 TYPENET_INLINE loaded_weights load_safetensors(trainer& t, std::string const& path, weights_options const& options) {
   return load_safetensors(t.engine(), path, options);
+}
+
+TYPENET_INLINE loaded_weights load_safetensors(predictor& p, std::string const& path, weights_options const& options) {
+  return load_safetensors(p.engine(), path, options);
 }
 
 }  // namespace dsl::TYPENET_MODE
