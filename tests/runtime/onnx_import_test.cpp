@@ -539,13 +539,27 @@ TEST_CASE("onnx import: operators on constants are computed as ONNX defines them
   CHECK(scale({1, 2, 3}, [](model& m) {
           m.numbers("v", {3, 2, 1}), m.add("Greater", {"w", "v"}, "a"), m.add("Where", {"a", "w", "v"}, "c");
         }) == floats{3, 2, 3});
+  CHECK(scale({1, -2, 3}, [](model& m) { m.add("Relu", {"w"}, "c"); }) == floats{1, 0, 3});
+  CHECK(scale({0, 1, 2}, [](model& m) {
+          m.tensor("v", {3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9}), m.add("MatMul", {"w", "v"}, "c");
+        }) == floats{18, 21, 24});
+  auto const scattered = [](model& m, std::vector<std::int64_t> const& places) {
+    m.wholes("list", places), m.wholes("dims", {2, 1}), m.add("Reshape", {"list", "dims"}, "places");
+    m.numbers("v", {8, 9}), m.add("ScatterND", {"w", "places", "v"}, "c");
+  };
+  CHECK(scale({1, 2, 3}, [&](model& m) { scattered(m, {2, -3}); }) == floats{9, 2, 8});
+  for (std::int64_t const outside : {3, -4}) {
+    model m({1, 3});
+    m.numbers("w", {1, 2, 3}), scattered(m, {0, outside}), m.add("Mul", {"x", "c"}, "y");
+    CHECK_THAT(complaint(m.bytes(), onnx_fault::damaged), Catch::Contains("must have places within the tensor"));
+  }
   auto const refused = [](std::function<void(model&)> const& add, char const* why) {
     model m({1, 3});
     m.numbers("w", {2, 3, 4}), m.numbers("v", {3, 2, 1}), m.numbers("n", {7});
     add(m), m.add("Mul", {"x", "c"}, "y");
     CHECK_THAT(complaint(m.bytes(), onnx_fault::unsupported), Catch::Contains(why));
   };
-  for (char const* type : {"HardSigmoid", "LeakyRelu", "Gelu", "Relu", "Elu", "Swish"})
+  for (char const* type : {"HardSigmoid", "LeakyRelu", "Gelu", "Elu", "Swish"})
     refused([&](model& m) { m.add(type, {"w"}, "c"); },
             (std::string(type) + ") must be an operator that typenet can compute for constants").c_str());
   refused([](model& m) { m.add("Max", {"w", "v", "n"}, "c"); }, "must have two operands; found 3");

@@ -20,7 +20,8 @@ namespace dsl::detail::TYPENET_MODE {
   for (char const* each : {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Mod", "Equal", "Greater", "Less",
                            "GreaterOrEqual", "LessOrEqual", "And", "Or"})
     if (type == each) return 2;
-  for (char const* each : {"Sqrt", "Neg", "Abs", "Exp", "Log", "Reciprocal", "Floor", "Ceil", "Not", "Sin", "Cos"})
+  for (char const* each : {"Sqrt", "Neg", "Abs", "Exp", "Log", "Reciprocal", "Floor", "Ceil", "Not", "Sin", "Cos",
+                           "Relu", "Sigmoid", "Tanh"})
     if (type == each) return 1;
   return 0;
 }
@@ -141,6 +142,59 @@ TYPENET_INLINE bool onnx_reader::fold_mask(std::string const& type) {
       c.wholes[i] = n > -9e18 && n < 9e18 ? static_cast<std::int64_t>(n) : 0;
     else
       c.reals[i] = static_cast<float>(n);
+  }
+  give(std::move(c));
+  return true;
+}
+
+TYPENET_INLINE bool onnx_reader::fold_scatter() {
+  need(node_->input_size() == 3 && has(1) && has(2), "must have three operands", std::to_string(node_->input_size()));
+  need(text("reduction", "none") == "none", "must replace numbers", shown(text("reduction", "none")));
+  onnx_constant c = *number(0);
+  onnx_constant const &places = *number(1), &updates = *number(2);
+  std::size_t const rank = c.dims.size();
+  auto const depth = places.dims.empty() ? 0 : static_cast<std::size_t>(places.dims.back());
+  bool fits = places.is_whole && depth > 0 && depth <= rank && updates.is_whole == c.is_whole;
+  std::vector<std::int64_t> wanted = places.dims;
+  if (fits) {
+    wanted.pop_back();
+    wanted.insert(wanted.end(), c.dims.begin() + static_cast<std::ptrdiff_t>(depth), c.dims.end());
+  }
+  if (!fits || wanted != updates.dims) damaged("must have a place for each number that it replaces");
+  std::size_t each = 1;
+  for (std::size_t d = depth; d < rank; ++d) each *= static_cast<std::size_t>(c.dims[d]);
+  for (std::size_t i = 0; i < places.count() / depth; ++i) {
+    std::size_t to = 0;
+    for (std::size_t d = 0; d < depth; ++d) {
+      std::int64_t at = places.wholes[i * depth + d];
+      if (at < -c.dims[d] || at >= c.dims[d]) damaged("must have places within the tensor");
+      if (at < 0) at += c.dims[d];
+      to = to * static_cast<std::size_t>(c.dims[d]) + static_cast<std::size_t>(at);
+    }
+    for (std::size_t k = 0; k < each; ++k) onnx_copy(updates, i * each + k, c, to * each + k);
+  }
+  give(std::move(c));
+  return true;
+}
+
+TYPENET_INLINE bool onnx_reader::fold_product() {
+  need(node_->input_size() == 2 && has(1), "must have two operands", std::to_string(node_->input_size()));
+  onnx_constant const &a = *number(0), &b = *number(1);
+  need(!a.is_whole && !b.is_whole && !a.dims.empty() && b.dims.size() == 2,
+       "must multiply floats by a matrix if both operands are constants", "other constants");
+  if (a.dims.back() != b.dims[0]) damaged("must have operands that can be multiplied");
+  auto const inner = static_cast<std::size_t>(b.dims[0]), columns = static_cast<std::size_t>(b.dims[1]);
+  std::vector<std::int64_t> dims = a.dims;
+  dims.back() = b.dims[1];
+  std::int64_t const count = onnx_count(dims);
+  if (inner == 0 || count < 0 || static_cast<double>(count) * static_cast<double>(inner) > static_cast<double>(budget_))
+    refuse("must not compute more constants than fit in memory", "more than " + std::to_string(budget_) + " numbers");
+  spend(static_cast<std::size_t>(count) * inner);
+  onnx_constant c = onnx_empty(dims, false);
+  for (std::size_t i = 0; i < c.count(); ++i) {
+    double sum = 0;
+    for (std::size_t k = 0; k < inner; ++k) sum += a.at(i / columns * inner + k) * b.at(k * columns + i % columns);
+    c.reals[i] = static_cast<float>(sum);
   }
   give(std::move(c));
   return true;

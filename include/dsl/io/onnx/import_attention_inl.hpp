@@ -4,6 +4,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/io/onnx/import_attention.hpp>
 #include <dsl/io/onnx/import_function.hpp>
+#include <dsl/io/onnx/import_products.hpp>
 #include <dsl/io/weight_text.hpp>
 
 #include <algorithm>
@@ -16,17 +17,6 @@
 #include <vector>
 
 namespace dsl::detail::TYPENET_MODE {
-
-/// The products of queries and keys, and what operators have made of them. After a softmax they are the weights of an
-/// attention.
-struct onnx_products {
-  onnx_value first{}, second{};  // the factors: one has the queries, the other one the keys
-  std::string axes{};            // each axis: the tokens of the first factor (f) or of the second one (s), heads (h), 1
-  int heads = 1;
-  double scale = 1;
-  char hidden = 0;  // causal: the axis whose later tokens are hidden, that of the keys
-  char keys = 0;    // the axis over which the weights add up to 1
-};
 
 TYPENET_INLINE onnx_value onnx_reader::unscaled(int i, double& factor) {
   onnx_value v = operand(i).value;
@@ -45,40 +35,89 @@ TYPENET_INLINE onnx_value onnx_reader::unscaled(int i, double& factor) {
   }
 }
 
-TYPENET_INLINE bool onnx_reader::has_heads(onnx_value const& v, std::size_t tokens, std::size_t width, int& heads) {
+/// Finds the rows or columns that the tokens of a window have, or all of them, in the part `at` of an axis, and appends
+/// the part that the axis of the windows must have. Returns false if the tokens do not fill the image.
+[[gnu::cold]] inline bool onnx_window_side(onnx_axis const& tokens, std::size_t& at, onnx_atom const& image,
+                                           window_side& found, onnx_axis& outside) {
+  bool const is_one = at >= tokens.size() || tokens[at].along != image.along;  // row or column
+  onnx_atom const a = is_one ? onnx_atom{image.along} : tokens[at++];
+  if (image.size % a.size != 0) return false;
+  int const count = image.size / a.size;
+  bool const spreads = count > 1 && a.size > 1 && a.step == count;
+  if (!is_one && a.step != 1 && !spreads) return false;
+  if (a.shift != 0 && (spreads || count == 1)) return false;
+  found = {a.size, 1, a.shift, spreads ? count : 1};
+  if (count > 1) outside.push_back({image.along, count, spreads ? 1 : a.size, a.shift});
+  return true;
+}
+
+TYPENET_INLINE bool onnx_reader::has_heads(onnx_value const& v, std::size_t tokens, std::size_t width,
+                                           onnx_heads& found) {
   shape const s = shape_of(v);
   std::int64_t const each = onnx_size(v->axes[width]);
   if (each < 1 || s.channels % each != 0) return false;
-  heads = static_cast<int>(s.channels / each);
-  onnx_axis const of_heads = heads > 1 ? onnx_axis{{'c', heads, static_cast<int>(each)}} : onnx_axis{};
-  bool found = heads == 1;
+  found = {};
+  found.count = static_cast<int>(s.channels / each);
+  window_side rows, columns;
+  std::size_t at = 0;
+  onnx_axis const& inside = v->axes[tokens];
+  if (!onnx_window_side(inside, at, {'h', s.height}, rows, found.outside) ||
+      !onnx_window_side(inside, at, {'w', s.width}, columns, found.outside) || at != inside.size())
+    return false;
+  found.over = {rows.size, columns.size, 1, rows.before, columns.before, 0, rows.dilation, columns.dilation};
+  onnx_merge(found.outside);
+  onnx_axis const of_heads = found.count > 1 ? onnx_axis{{'c', found.count, static_cast<int>(each)}} : onnx_axis{};
+  bool has_heads = found.count == 1, has_windows = found.outside.empty();
+  found.windows_at = v->axes.size();
   for (std::size_t i = 0; i < v->axes.size(); ++i) {
     if (i == tokens || i == width || v->axes[i].empty()) continue;
-    if (found || v->axes[i] != of_heads) return false;
-    found = true;
+    if (!has_heads && v->axes[i] == of_heads) {
+      has_heads = true;
+    } else if (!has_windows && v->axes[i] == found.outside) {
+      has_windows = true;
+      found.windows_at = i;
+    } else {
+      return false;
+    }
   }
-  return found && v->axes[tokens] == pixels_of(s) &&
-         v->axes[width] == rechannelled(onnx_axes(1), 0, static_cast<int>(each))[0];
+  return has_heads && has_windows && v->axes[width] == rechannelled(onnx_axes(1), 0, static_cast<int>(each))[0];
 }
 
-TYPENET_INLINE void onnx_reader::multiply_queries() {
+TYPENET_INLINE void onnx_reader::multiply_queries(bool by_rows) {
   auto const p = std::make_shared<onnx_products>();
-  p->first = unscaled(0, p->scale), p->second = unscaled(1, p->scale);
+  int units = 0;
+  auto const factor = [&](int i) {
+    onnx_value const v = operand(i).value;
+    if (!v || v->what != "unit") return unscaled(i, p->scale);
+    ++units;
+    return v->inputs[0];
+  };
+  p->first = factor(0), p->second = factor(1);
   std::size_t const rank = std::max(p->first->axes.size(), p->second->axes.size());
   char const* const must = "must multiply by a matrix of weights, or be the product of an attention's queries and keys";
   need(rank >= 2, must, std::to_string(rank) + " axes");
   for (onnx_value* v : {&p->first, &p->second}) {
     onnx_axes wider((*v)->axes);
     wider.insert(wider.begin(), rank - wider.size(), onnx_axis{});
+    if (by_rows && v == &p->second) std::swap(wider[rank - 2], wider[rank - 1]);
     *v = view(*v, std::move(wider));
   }
-  int others = 0;
-  need(has_heads(p->first, rank - 2, rank - 1, p->heads) && has_heads(p->second, rank - 1, rank - 2, others) &&
-           p->heads == others && shape_of(p->first) == shape_of(p->second),
+  onnx_heads one, other;
+  need(has_heads(p->first, rank - 2, rank - 1, one) && has_heads(p->second, rank - 1, rank - 2, other) &&
+           one.count == other.count && one.over == other.over && shape_of(p->first) == shape_of(p->second),
        must, "other values or axes");
+  need(units != 1, must, "only one of both divided by its length");
+  p->unit = units == 2;
+  p->heads = one.count;
+  p->over = one.over;
+  p->windows = static_cast<int>(shape_of(p->first).area() / p->tokens());
   for (std::size_t i = 0; i < rank; ++i) {
     need(i + 2 >= rank || p->first->axes[i] == p->second->axes[i], must, "heads in different axes");
-    p->axes += i + 2 == rank ? 'f' : i + 1 == rank ? 's' : p->first->axes[i].empty() ? '1' : 'h';
+    p->axes += i + 2 == rank               ? 'f'
+               : i + 1 == rank             ? 's'
+               : p->first->axes[i].empty() ? '1'
+               : i == one.windows_at       ? 'w'
+                                           : 'h';
   }
   onnx_value f = std::make_shared<onnx_function>();
   f->what = "products";
@@ -92,14 +131,41 @@ TYPENET_INLINE void onnx_reader::mask_products(onnx_products& p, std::vector<dou
   bool nothing = true;
   for (double const m : mask) nothing = nothing && m == 0;
   if (nothing) return;
-  std::int64_t const tokens = shape_of(p.first).area();
+  std::int64_t const tokens = p.tokens();
   std::size_t const rank = p.axes.size();
   need(dims.size() <= rank, "must have a mask with no more axes than the products of queries and keys",
        std::to_string(dims.size()));
   dims.insert(dims.begin(), rank - dims.size(), 1);
-  bool fits = !mask.empty() && static_cast<std::int64_t>(mask.size()) == tokens * tokens;
-  for (std::size_t i = 0; i < rank; ++i) fits = fits && dims[i] == (p.axes[i] == 'f' || p.axes[i] == 's' ? tokens : 1);
+  std::int64_t const windows = p.windows;
+  bool fits = !mask.empty() && static_cast<std::int64_t>(mask.size()) == windows * tokens * tokens;
+  for (std::size_t i = 0; i < rank; ++i) fits = fits && dims[i] == (p.axes[i] == 'h' ? 1 : p.size(p.axes[i]));
+  std::size_t const window_axis = p.axes.find('w');
+  fits = fits && (window_axis == std::string::npos || window_axis < std::min(p.axes.find('f'), p.axes.find('s')));
   need(fits && p.keys == 0, "must have a mask with one number for each pair of tokens", "a mask of another shape");
+  if (windows > 1) {
+    window const& w = p.over;
+    shape const s = shape_of(p.first);
+    int const across = s.width / w.width;
+    // Whether a token of a window is one that a roll has moved around the end of the image's rows and of its columns.
+    auto const wraps = [&](std::int64_t window_number, std::int64_t token) {
+      std::int64_t const row = window_number / across * w.height + token / w.width + w.pad_top;
+      std::int64_t const column = window_number % across * w.width + token % w.width + w.pad_left;
+      return std::pair{row >= s.height, column >= s.width};
+    };
+    bool same = !w.is_dilated();
+    for (std::int64_t i = 0; same && i < windows * tokens * tokens; ++i) {
+      std::int64_t const window_number = i / tokens / tokens, a = i / tokens % tokens, b = i % tokens;
+      double const m = mask[static_cast<std::size_t>(i)];
+      bool const sees = wraps(window_number, a) == wraps(window_number, b);
+      same = sees ? m == 0 : m <= -100;
+    }
+    need(same && !p.is_divided,
+         "must hide the pixels that a roll moves around the end of the image from the other pixels of a window, and "
+         "only these",
+         "another mask");
+    p.is_divided = true;
+    return;
+  }
   bool above = true, below = true;  // whether what is above the diagonal is hidden, and nothing else
   for (std::int64_t i = 0; i < tokens; ++i)
     for (std::int64_t k = 0; k < tokens; ++k) {
@@ -121,8 +187,27 @@ TYPENET_INLINE bool onnx_reader::read_attention() {
   int at = -1;
   for (int i = node_->input_size(); i-- > 0;)
     if (is_product(i)) at = i;
-  if (type == "MatMul" && node_->input_size() == 2 && has(0) && has(1) && !is_constant(0) && !is_constant(1)) {
-    if (at < 0) return multiply_queries(), true;
+  bool const has_values = node_->input_size() == 2 && has(0) && has(1) && !is_constant(0) && !is_constant(1);
+  if (type == "Einsum" && has_values) {
+    // Each letter is an axis: bhqc,bhkc->bhqk multiplies queries by keys, and bhqk,bhkc->bhqc weights by values.
+    std::string equation;
+    for (char const c : text("equation", ""))
+      if (c != ' ') equation += c;
+    std::size_t const rank = equation.find(',');
+    bool fits = rank != std::string::npos && rank >= 2 && equation.size() == 3 * rank + 3 &&
+                equation.compare(2 * rank + 1, 2, "->") == 0;
+    std::string const a = fits ? equation.substr(0, rank) : "", b = fits ? equation.substr(rank + 1, rank) : "",
+                      c = fits ? equation.substr(2 * rank + 3) : "";
+    fits = fits && a.compare(0, rank - 1, c, 0, rank - 1) == 0 && a.compare(0, rank - 2, b, 0, rank - 2) == 0;
+    bool const by_rows = fits && b[rank - 1] == a[rank - 1] && b[rank - 2] == c[rank - 1];
+    bool const by_columns = fits && b[rank - 2] == a[rank - 1] && b[rank - 1] == c[rank - 1];
+    need(at < 0 ? by_rows || by_columns : by_columns && at == 0,
+         "must multiply an attention's queries by its keys, or its weights by its values", shown(text("equation", "")));
+    if (at < 0) return multiply_queries(by_rows), true;
+    return attend(true), true;
+  }
+  if (type == "MatMul" && has_values) {
+    if (at < 0) return multiply_queries(false), true;
     need(is_product(0) != is_product(1), "must multiply the weights of an attention by its values",
          "the weights of two attentions");
     return attend(at == 0), true;
@@ -132,13 +217,13 @@ TYPENET_INLINE bool onnx_reader::read_attention() {
   std::size_t const rank = p->axes.size();
   char const* const must =
       "must be part of an attention: scale the products of queries and keys, mask them, or take their softmax";
-  std::int64_t const tokens = shape_of(p->first).area();
+  std::int64_t const tokens = p->tokens();
   auto const other = [&](int i) {
     need(has(i) && is_constant(i), must, "an operand that depends on the input");
     return number(i);
   };
   auto const values_of = [&](constant const& c, double nothing, bool is_condition) {
-    bool const whole_mask = static_cast<std::int64_t>(c->count()) == tokens * tokens;
+    bool const whole_mask = static_cast<std::int64_t>(c->count()) == p->windows * tokens * tokens;
     std::vector<double> mask(whole_mask ? c->count() : 1);
     bool all = true;
     for (std::size_t i = 0; i < c->count(); ++i) {
@@ -152,12 +237,21 @@ TYPENET_INLINE bool onnx_reader::read_attention() {
   };
   if ((type == "Mul" || type == "Div") && node_->input_size() == 2) {
     constant const c = other(1 - at);
-    need(c->count() == 1 && p->keys == 0 && (type == "Mul" || (at == 0 && c->at(0) != 0)), must, "another constant");
-    p->scale *= type == "Mul" ? c->at(0) : 1 / c->at(0);
+    need(p->keys == 0 && !p->biases && !p->is_divided && (type == "Mul" || (at == 0 && c->at(0) != 0)), must,
+         "another constant");
+    if (c->count() == 1) {
+      p->scale *= type == "Mul" ? c->at(0) : 1 / c->at(0);
+    } else {
+      std::vector<std::int64_t> const dims = onnx_widened(c->dims, rank);
+      bool fits = type == "Mul" && p->factors.empty() && !c->is_whole && dims.size() == rank;
+      for (std::size_t i = 0; fits && i < rank; ++i) fits = dims[i] == (p->axes[i] == 'h' ? p->heads : 1);
+      need(fits, must, "another constant");
+      p->factors = c->reals;
+      p->trains_factors = c->is_weight;
+    }
   } else if (type == "Add" && node_->input_size() == 2) {
     constant const c = other(1 - at);
-    std::vector<double> const mask = values_of(c, 0, false);
-    mask_products(*p, mask, c->dims);
+    if (!takes_biases(*p, c)) mask_products(*p, values_of(c, 0, false), c->dims);
   } else if (type == "Where" && node_->input_size() == 3) {
     if (at == 0) {  // NaN becomes 0: the weights of a token that sees none
       need(is_product(2) && p->keys != 0 && other(1)->count() == 1, must, "another condition");
@@ -204,7 +298,7 @@ TYPENET_INLINE bool onnx_reader::read_attention() {
     need(rank_after >= kept.size() && rank_after <= static_cast<std::size_t>(onnx_most_axes), must, "another shape");
     if (type == "Reshape") {
       std::size_t next = 0;
-      auto const size = [&](char a) { return a == '1' ? 1 : a == 'h' ? p->heads : tokens; };
+      auto const size = [&](char a) { return p->size(a); };
       for (std::size_t i = 0; i < dims.size(); ++i) {
         std::int64_t const d = dims[i] == 0 && i < rank ? size(p->axes[i]) : dims[i];
         bool const goes_on = next < kept.size() && (d == -1 || d == size(kept[next]));
@@ -253,43 +347,84 @@ TYPENET_INLINE void onnx_reader::attend(bool weights_first) {
   onnx_axes axes(v->axes);
   axes.insert(axes.begin(), rank - axes.size(), onnx_axis{});
   v = view(v, std::move(axes));
-  int heads = 0;
-  bool fits = has_heads(v, tokens, width, heads) && shape_of(v) == shape_of(p.first) &&
+  onnx_heads found;
+  bool fits = has_heads(v, tokens, width, found) && found.over == p.over && shape_of(v) == shape_of(p.first) &&
               letters[rank - 2] == (weights_first ? queries : p.keys) &&
               letters[rank - 1] == (weights_first ? p.keys : queries);
-  for (std::size_t i = 0; fits && i + 2 < rank; ++i) fits = (letters[i] == 'h') == !v->axes[i].empty();
+  for (std::size_t i = 0; fits && i + 2 < rank; ++i)
+    fits = letters[i] == (v->axes[i].empty() ? '1' : i == found.windows_at ? 'w' : 'h');
   need(fits, must, "other values or axes");
   shape const s = shape_of(v);
   onnx_value q = p.keys == 's' ? p.first : p.second, k = p.keys == 's' ? p.second : p.first;
-  int const each = s.channels / heads;
-  double const rest = p.scale * std::sqrt(static_cast<double>(each));
-  need(std::fabs(rest) > 1e-30 && std::fabs(rest) < 1e30,
+  int const each = s.channels / found.count;
+  bool const has_windows = p.windows > 1 || p.biases;
+  need(p.hidden == 0 || !has_windows, "must hide no tokens within a window", "a causal mask");
+  need(std::fabs(p.scale) > 1e-30 && std::fabs(p.scale) < 1e30,
        "must scale the products of queries and keys by a factor from 1e-30 to 1e30", std::to_string(p.scale));
-  if (std::fabs(rest - 1) > 1e-4) {
-    spend(static_cast<std::size_t>(s.channels));
-    q = scaled(q, std::vector<float>(static_cast<std::size_t>(s.channels), static_cast<float>(rest)), false);
+  need(s.channels <= 0x7fffffff / 3, "must have at most 715,827,882 channels", std::to_string(s.channels));
+  double divisor = each;  // scores are divided by its square root
+  if (has_windows && p.unit) divisor = 1;
+  if (double const other = std::round(1 / (p.scale * p.scale)); has_windows && !p.unit && p.scale > 0 && other >= 1 &&
+                                                                other < 0x7fffffff &&
+                                                                std::fabs(p.scale * std::sqrt(other) - 1) < 1e-5)
+    divisor = other;
+  std::vector<float> factors(static_cast<std::size_t>(p.heads), static_cast<float>(p.scale * std::sqrt(divisor)));
+  bool changes = false;
+  for (std::size_t h = 0; h < factors.size(); ++h) {
+    if (!p.factors.empty()) factors[h] *= p.factors[h];
+    changes = changes || !(std::fabs(factors[h] - 1) <= 1e-4F);
   }
+  onnx_value all;
+  if (p.unit) {
+    onnx_layer l;
+    l.what.kind = op::head_norm;
+    l.what.groups = p.heads;
+    l.is_constant = !p.trains_factors;
+    for (float& n : factors) {
+      need(n > 0 && n < 100.01F, "must multiply the cosines of an attention by factors above 0 and of at most 100",
+           std::to_string(n));
+      n = std::log(n);
+    }
+    l.weights.push_back(std::move(factors));
+    if (!path_.empty() && p.trains_factors) l.path = path_ + ".logit_scale";
+    onnx_value const three = joined_parts(q, k, v);
+    all = append(std::move(l), three, shape_of(three), onnx_axes_of(shape_of(three), 4));
+  } else {
+    if (changes) {
+      std::vector<float> by;
+      spend(static_cast<std::size_t>(s.channels));
+      for (int c = 0; c < s.channels; ++c) by.push_back(factors[static_cast<std::size_t>(c / each)]);
+      q = scaled(q, by, p.trains_factors);
+    }
+    all = joined_parts(q, k, v);
+  }
+  onnx_layer l;
+  if (has_windows) {
+    l = in_windows(p, queries, s, divisor);
+  } else {
+    l.what.kind = p.hidden != 0 ? op::causal_attention : op::attention;
+    l.what.groups = p.heads;
+  }
+  give(append(std::move(l), all, s, v->axes));
+}
+
+TYPENET_INLINE onnx_value onnx_reader::joined_parts(onnx_value const& q, onnx_value const& k, onnx_value const& v) {
+  shape const s = shape_of(v);
   auto const is_part = [&](onnx_value const& part, int i) {
     onnx_layer const& l = layer(part);
     return l.what.kind == op::channel_slice && l.what.first_channel == i * s.channels &&
            l.inputs[0] == layer(q).inputs[0] &&
            made_.layers[static_cast<std::size_t>(l.inputs[0])].out.channels == 3LL * s.channels;
   };
-  need(s.channels <= 0x7fffffff / 3, "must have at most 715,827,882 channels", std::to_string(s.channels));
-  shape const three{3 * s.channels, s.height, s.width};
-  onnx_value all;
   if (layer(q).inputs.size() == 1 && is_part(q, 0) && is_part(k, 1) && is_part(v, 2)) {
-    all = std::make_shared<onnx_function>();
+    onnx_value all = std::make_shared<onnx_function>();
     all->node = layer(q).inputs[0];
-  } else {
-    onnx_layer joined;
-    joined.what.kind = op::concat;
-    all = append(std::move(joined), std::vector<onnx_value>{q, k, v}, three, onnx_axes_of(three, 4));
+    return all;
   }
-  onnx_layer l;
-  l.what.kind = p.hidden != 0 ? op::causal_attention : op::attention;
-  l.what.groups = heads;
-  give(append(std::move(l), all, s, v->axes));
+  shape const three{3 * s.channels, s.height, s.width};
+  onnx_layer joined;
+  joined.what.kind = op::concat;
+  return append(std::move(joined), std::vector<onnx_value>{q, k, v}, three, onnx_axes_of(three, 4));
 }
 
 }  // namespace dsl::detail::TYPENET_MODE

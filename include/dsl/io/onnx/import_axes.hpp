@@ -14,6 +14,7 @@ struct onnx_atom {
   char along = 'c';  // or 'h', 'w'
   int size = 1;
   int step = 1;
+  int shift = 0;  // of a rolled image: row 0 of the tensor is the value's row `shift`, and the first rows are behind
 
   friend bool operator==(onnx_atom const&, onnx_atom const&) = default;
 };

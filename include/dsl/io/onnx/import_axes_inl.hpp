@@ -37,8 +37,9 @@ TYPENET_INLINE std::vector<std::int64_t> onnx_dims(onnx_axes const& axes) {
 TYPENET_INLINE void onnx_merge(onnx_axis& a) {
   onnx_axis merged;
   for (onnx_atom const& x : a) {
-    if (!merged.empty() && merged.back().along == x.along && merged.back().step == x.size * x.step)
-      merged.back() = {x.along, merged.back().size * x.size, x.step};
+    if (!merged.empty() && merged.back().along == x.along && merged.back().shift == x.shift &&
+        merged.back().step == x.size * x.step)
+      merged.back() = {x.along, merged.back().size * x.size, x.step, x.shift};
     else
       merged.push_back(x);
   }
@@ -59,7 +60,7 @@ TYPENET_INLINE bool onnx_reshape(onnx_axes& axes, std::vector<std::int64_t> cons
         rest.pop_back();
       } else if (next.size % need == 0) {
         int const inner = next.size / static_cast<int>(need);
-        made[i].push_back({next.along, static_cast<int>(need), next.step * inner});
+        made[i].push_back({next.along, static_cast<int>(need), next.step * inner, next.shift});
         next.size = inner;
         need = 1;
       } else {

@@ -283,6 +283,8 @@ TYPENET_INLINE bool onnx_reader::fold() {
     return true;
   }
   if (type == "Where" || type == "Range" || type == "Trilu") return fold_mask(type);
+  if (type == "ScatterND") return fold_scatter();
+  if (type == "MatMul") return fold_product();
   return fold_arithmetic(type);
 }
 

@@ -14,13 +14,25 @@ namespace dsl::detail::TYPENET_MODE {
 
 struct onnx_function;
 struct onnx_products;
+
+/// Every `step`th row of an image, or every `step`th column, from `first` on.
+struct onnx_run {
+  int first = 0;
+  int step = 1;
+  int count = 0;
+
+  friend bool operator==(onnx_run const&, onnx_run const&) = default;
+};
+
 using onnx_value = std::shared_ptr<onnx_function>;
 
 /// A value, or the result of elementwise operators on one value. Exporters write an activation as one operator or as
 /// several (gelu: Div, Erf, Add, Mul, Mul). Such operators are therefore collected until another kind of operator reads
 /// the result; then the activation is recognised by the numbers that it computes. `what` is "" for a value that a layer
-/// makes, "number" for a constant, "mean" for the mean over the channels, or otherwise the operator's type. Two results
-/// are not functions of numbers: a Pad, and the products of queries and keys, which become part of the next layer.
+/// makes, "number" for a constant, "mean" for the mean over the channels, or otherwise the operator's type. Some
+/// results are not functions of numbers, and become part of a later layer: a Pad, a Slice of rows and columns, the
+/// products of queries and keys, the "length" of each query or key, and the "unit" vectors that are queries or keys
+/// divided by it.
 struct onnx_function {
   std::string what{};
   double number = 0;                 // of a "number"; otherwise an attribute
@@ -34,10 +46,14 @@ struct onnx_function {
   std::string path{};   // of its module
   int readers = 0;      // operators that read it; for a view, at least 2 if the viewed value has several readers
   option::pad zeros{};  // of a Pad
+  onnx_run rows{};      // of a Slice
+  onnx_run columns{};   // of a Slice
   std::shared_ptr<onnx_products const> products{};
 
   /// Whether a layer or an activation can be made of it alone.
-  bool is_function() const { return what != "Pad" && what != "products"; }
+  bool is_function() const {
+    return what != "Pad" && what != "products" && what != "Slice" && what != "length" && what != "unit";
+  }
 };
 
 /// An activation that typenet has a layer for.

@@ -17,6 +17,7 @@
 #include <dsl/io/onnx/import_reader.hpp>
 #include <dsl/io/onnx/import_text.hpp>
 #include <dsl/io/onnx/import_tokens.hpp>
+#include <dsl/io/onnx/import_windows.hpp>
 #include <dsl/io/weight_names.hpp>
 #include <dsl/rules/judge.hpp>
 #include <dsl/rules/sentence.hpp>

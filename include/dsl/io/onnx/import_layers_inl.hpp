@@ -347,6 +347,7 @@ TYPENET_INLINE onnx_value onnx_reader::linear(onnx_value const& v, std::size_t a
     // reordered instead.
     std::vector<std::int64_t> from{0};
     for (onnx_atom const& a : read) {
+      need(a.shift == 0, "must read an image that is not rolled", "a rolled one");
       std::int64_t const step = a.step * (a.along == 'c' ? s.area() : a.along == 'h' ? s.width : 1);
       std::vector<std::int64_t> next;
       for (std::int64_t f : from)

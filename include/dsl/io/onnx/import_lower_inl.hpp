@@ -62,6 +62,9 @@ TYPENET_INLINE value onnx_lowering::child(onnx_tree const& t, value in, int& ind
   char const* word_of = words[static_cast<int>(one_layer->what)];
   if (one_layer->what == word::layer)
     word_of = layer(one_layer->layer).is_constant ? "frozen" : facts_of(layer(one_layer->layer).what).name;
+  if (one_layer->what == word::layer && layer(one_layer->layer).what.kind == op::window_attention &&
+      !layer(one_layer->layer).is_constant && layer(one_layer->layer).what.window.is_dilated())
+    word_of = "grid_attention";
   int size = 0;
   while (word_of[size] != '\0') ++size;
   int const parent = b_.enter(index++, {word_of, size});
@@ -173,6 +176,8 @@ TYPENET_INLINE value onnx_lowering::one(onnx_layer const& l, value in) {
     case op::group_norm: norm(); break;
     case op::attention:
     case op::causal_attention: return attend(b_, in, x.kind, x.groups);
+    case op::window_attention: return attend_in(w, b_, in, x.groups, static_cast<int>(x.rate));
+    case op::head_norm: b_.parameter({.role = role::gamma, .dims = {x.groups, 1, 1, 1}, .rank = 3}); break;
     case op::embedding: return lower_embedding(b_, in, x.groups, l.out.channels);
     case op::class_token: learnt_constants(b_, 1, in.shape.channels, {distribution::constant, 0}); break;
     case op::position_embedding:

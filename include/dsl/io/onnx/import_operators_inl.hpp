@@ -22,8 +22,8 @@ TYPENET_INLINE void onnx_reader::read_node() {
   for (auto const& a : node_->attribute())
     need(!a.has_g() && a.graphs_size() == 0, "must not contain a graph, since typenet's networks have no control flow",
          "one in the attribute " + shown(a.name()));
-  if (fold() || read_normalization() || read_attention() || read_tokens() || read_with_constant() || read_function() ||
-      read_movement() || read_layer() || read_join())
+  if (fold() || read_normalization() || read_windows() || read_attention() || read_tokens() || read_with_constant() ||
+      read_function() || read_movement() || read_layer() || read_join())
     return;
   refuse("must be an operator that typenet has a layer for", shown(node_->op_type()));
 }
@@ -201,6 +201,8 @@ TYPENET_INLINE bool onnx_reader::read_with_constant() {
     l.has_bias = true;
     if (l.what.kind == op::dense) l.weights.pop_back();  // zeros
     l.weights.push_back(std::move(numbers));
+    // An exporter may have renamed the kernel, but not the bias.
+    if (std::string const path = path_of_weight(c); l.path == path_ && path.starts_with(path_ + ".")) l.path = path;
     give(view(x, x->axes));
     return true;
   }

@@ -15,6 +15,8 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
+struct onnx_heads;
+
 /// Converts text to the path of a module: letters, digits, _ and -, with dots between the names.
 [[gnu::cold]] std::string onnx_clean_path(std::string const& text);
 
@@ -114,6 +116,7 @@ class onnx_reader {
   [[gnu::cold]] bool read_layer();
   [[gnu::cold]] bool read_join();
   [[gnu::cold]] bool read_attention();
+  [[gnu::cold]] bool read_windows();
   [[gnu::cold]] bool read_tokens();
   [[gnu::cold]] bool read_norm();
 
@@ -183,11 +186,28 @@ class onnx_reader {
   [[gnu::cold]] void add_positions(onnx_value const& x, constant const& c, float sign, bool is_weight);
   /// Sets the path of the next layer to the name of a weight that has no module of its own.
   [[gnu::cold]] void take_path_of(constant const& c);
-  [[gnu::cold]] void multiply_queries();
+  /// Multiplies queries by keys; `by_rows` if both have the channels in their last axis.
+  [[gnu::cold]] void multiply_queries(bool by_rows);
   [[gnu::cold]] void mask_products(onnx_products& p, std::vector<double> const& mask, std::vector<std::int64_t> dims);
   [[gnu::cold]] void attend(bool weights_first);
-  /// Returns whether a value's axes are those of attention, and how many heads it has.
-  [[gnu::cold]] bool has_heads(onnx_value const& v, std::size_t tokens, std::size_t width, int& heads);
+  /// Returns whether a value's axes are those of attention, and finds its heads and windows.
+  [[gnu::cold]] bool has_heads(onnx_value const& v, std::size_t tokens, std::size_t width, onnx_heads& found);
+  /// Reads a slice of rows and columns, which becomes part of a roll or of merge_pixels.
+  [[gnu::cold]] bool read_rows();
+  /// Reads a Concat of such slices.
+  [[gnu::cold]] bool read_joined_rows();
+  /// Reads the operators that divide queries and keys by their lengths.
+  [[gnu::cold]] bool read_unit_vectors();
+  /// Gives a value that later operators make part of a layer.
+  [[gnu::cold]] void give_part(char const* what, onnx_value const& of, onnx_axes axes, double number = 0);
+  /// Whether the next operator adds biases to products; if so, keeps them.
+  [[gnu::cold]] bool takes_biases(onnx_products& p, constant const& c);
+  /// Makes the operand of an attention: queries, keys and values in one axis.
+  [[gnu::cold]] onnx_value joined_parts(onnx_value const& q, onnx_value const& k, onnx_value const& v);
+  /// Makes an attention in windows, whose scores are those of `p`; its queries are axis `queries` of the products.
+  [[gnu::cold]] onnx_layer in_windows(onnx_products const& p, char queries, shape const& s, double divisor);
+  [[gnu::cold]] bool fold_scatter();
+  [[gnu::cold]] bool fold_product();
   [[gnu::cold]] onnx_value product(onnx_value a, onnx_value b);
   [[gnu::cold]] onnx_value sum(std::vector<onnx_value> all);
   [[gnu::cold]] std::vector<float> parameter(int i, std::vector<std::int64_t> const& dims);

@@ -80,6 +80,12 @@ TYPENET_INLINE onnx_network onnx_reader::read() {
       if (has_channels) v = with_channels(v, axis);
     }
     if (v->node == 0) refuse("must be the result of a layer", "the input");
+    onnx_axis pixels;
+    for (onnx_axis const& axis : v->axes)
+      for (onnx_atom const& each : axis)
+        if (each.along != 'c') pixels.push_back(each);
+    onnx_merge(pixels);
+    need(pixels == pixels_of(shape_of(v)), "must have the pixels of an image row by row", "another order");
     made_.outputs.emplace_back(o.name(), v->node);
   }
   made_.is_own = file_.is_own();
@@ -359,6 +365,10 @@ TYPENET_INLINE onnx_value onnx_reader::made(onnx_value const& v) {
     if (v->what == "Pad") {
       need(v->number == 0, "must pad with zeros, or be followed by a max_pool2d", std::to_string(v->number));
       result = padded(made(v->inputs[0]), v->zeros);
+    } else if (v->what == "Slice") {
+      refuse("must slice the channels or the tokens", "a slice of rows or columns");
+    } else if (v->what != "products") {
+      refuse("must normalise the queries and the keys of an attention", "another operator that reads the result");
     } else {
       refuse("must be read only within an attention", "another operator that reads it");
     }

@@ -113,6 +113,21 @@ TYPENET_INLINE bool onnx_pads_same(onnx_network const& net, onnx_layer const& l)
       return "group_norm<" + std::to_string(x.groups) + (x.epsilon == 1e-5 ? ">" : ", " + digits(x.epsilon) + ">");
     case op::attention: return "attention<" + std::to_string(x.groups) + ">";
     case op::causal_attention: return "causal_attention<" + std::to_string(x.groups) + ">";
+    case op::window_attention: {
+      bool const is_grid = w.is_dilated();
+      int const shift = std::max(w.pad_top, w.pad_left);
+      bool const divides = static_cast<int>(x.rate) * x.groups != l.out.channels;  // by another number than usual
+      std::string text = is_grid ? "grid_attention<" : "window_attention<";
+      text += std::to_string(x.groups) + ", " + std::to_string(w.height);
+      if (!is_grid && (shift > 0 || divides)) text += ", " + std::to_string(shift);
+      if (divides) text += ", " + std::to_string(static_cast<int>(x.rate));
+      return text + ">";
+    }
+    case op::head_norm: return "head_norm<" + std::to_string(x.groups) + ">";
+    case op::merge_pixels: {
+      shape const& in = net.layers[static_cast<std::size_t>(l.inputs[0])].out;
+      return "merge_pixels<" + std::to_string(in.height / l.out.height) + ">";
+    }
     case op::class_token: return "class_token";
     case op::position_embedding: return "position_embedding";
     case op::token_slice: {

@@ -111,6 +111,9 @@ TYPENET_INLINE void onnx_reader::add_positions(onnx_value const& x, constant con
     strides[d] = size == 1 ? 0 : step;
     step *= size;
   }
+  for (onnx_axis const& axis : x->axes)
+    for (onnx_atom const& a : axis)
+      need(a.shift == 0, "must add a constant to an image that is not rolled", "a rolled one");
   spend(static_cast<std::size_t>(s.size()));
   onnx_layer l;
   l.what.kind = op::position_embedding;
