@@ -17,6 +17,7 @@
 #include <dsl/training/trainer_arguments.hpp>
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -88,6 +89,10 @@ class trainer {
   template <int Given = 0>
   std::vector<float> predict(dataset const&, detail::options_in_braces const&) noexcept(
       sizeof(broken::predict_takes_a_data_set<Given != 0, dataset, detail::options_in_braces>) != 0);
+  /// Reports the numbers of a sample in braces, which would otherwise become the members of a dataset.
+  template <int Given = 0>
+  std::vector<float> predict(std::initializer_list<float>) noexcept(
+      sizeof(broken::predict_takes_a_data_set<Given != 0, std::initializer_list<float>>) != 0);
 
   /// Returns one of several outputs: the output of named_output<"name", ...>, or for "main" the same as predict().
   /// Throws option_error if there is no output of this name.
