@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Arithmetic on a network's numbers must not overflow: the compiler would report the overflow instead of the mistake.
-// EXPECT: layer: its kernel has more than 2,147,483,647 numbers; make it smaller
+// EXPECT: layer: its kernel has more than 2,147,483,647 weights; use fewer filters or units, or a smaller kernel or input
 // EXPECT-RE: dsl::at<0>, (Layer=)?dsl::conv2d<2147483647
 #include <dsl/language.hpp>
 

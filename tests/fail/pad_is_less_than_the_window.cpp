@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: pad: the padding on each side must be at least 0 and less than the rows or columns of the window
+// EXPECT: pad: the padding on each side must be at least 0 and less than the window's height or width
 // EXPECT-RE: dsl::at<1>, (Layer=)?dsl::conv2d<64, .*7.*>, (Pad=)?7, (Window=)?7
 // With 7 rows of padding, the first window of 7 rows would not see the image.
 #include <dsl/language.hpp>

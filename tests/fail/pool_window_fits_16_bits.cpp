@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: max_pool2d: the window has more than 65,536 values; pool in two steps
+// EXPECT: max_pool2d: the window has more than 65,536 values; use two smaller pools, one after the other
 // EXPECT-RE: dsl::at<0>, (Layer=)?dsl::max_pool2d<300(, 300)?>, (WindowSize=)?90000
 #include <dsl/language.hpp>
 

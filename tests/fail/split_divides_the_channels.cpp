@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: channel_split: there must be at least two branches, and their number must divide the input's channels
+// EXPECT: channel_split: there must be at least two branches, and their number must divide the input's channels; change the number of branches
 // EXPECT-RE: dsl::at<1>, (Layer=)?dsl::channel_split<dsl::relu, dsl::sigmoid>, (Branches=)?2, (Channels=)?9
 #include <dsl/language.hpp>
 

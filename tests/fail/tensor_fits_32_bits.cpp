@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: layer: one sample has more than 2,147,483,647 values; make it smaller
+// EXPECT: layer: its output has more than 2,147,483,647 values per sample; use fewer channels or a smaller image
 // EXPECT-RE: dsl::at<0>, (Layer=)?dsl::conv2d<4096, 3.*shape\{4096, 1024, 1024\}, (Elements=)?4294967296
 #include <dsl/language.hpp>
 

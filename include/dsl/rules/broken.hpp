@@ -96,13 +96,17 @@ struct channels_come_first {
 
 template <class At, class Layer, shape Output, long long Elements>
 struct tensor_fits_32_bits {
-  static_assert(Elements <= 2147483647LL, "layer: one sample has more than 2,147,483,647 values; make it smaller");
+  static_assert(
+      Elements <= 2147483647LL,
+      "layer: its output has more than 2,147,483,647 values per sample; use fewer channels or a smaller image");
 };
 
 /// Reports numbers above 2^40 as 1,099,511,627,775.
 template <class At, class Layer, int Outputs, long long Numbers>
 struct parameter_fits_32_bits {
-  static_assert(Numbers <= 2147483647LL, "layer: its kernel has more than 2,147,483,647 numbers; make it smaller");
+  static_assert(Numbers <= 2147483647LL,
+                "layer: its kernel has more than 2,147,483,647 weights; use fewer filters or units, or a smaller "
+                "kernel or input");
 };
 
 template <class At, class Layer, int Filters>
@@ -140,7 +144,7 @@ struct kernel_fits_padded_input {
 template <class At, class Layer, int Pad, int Window>
 struct pad_is_less_than_the_window {
   static_assert(Pad >= 0 && Pad < Window,
-                "pad: the padding on each side must be at least 0 and less than the rows or columns of the window");
+                "pad: the padding on each side must be at least 0 and less than the window's height or width");
 };
 
 template <class At, class Layer, int Argument>
@@ -188,7 +192,8 @@ struct pool_window_fits_input {
 
 template <class At, class Layer, long long WindowSize>
 struct pool_window_fits_16_bits {
-  static_assert(WindowSize <= 65536, "max_pool2d: the window has more than 65,536 values; pool in two steps");
+  static_assert(WindowSize <= 65536,
+                "max_pool2d: the window has more than 65,536 values; use two smaller pools, one after the other");
 };
 
 /// Reported for conv1d, the pools over sequences, lstm and gru.
@@ -294,9 +299,9 @@ struct embedding_reads_token_numbers {
 
 template <class At, class Layer, int Branches, int Channels>
 struct split_divides_the_channels {
-  static_assert(
-      Branches >= 2 && Channels % (Branches > 0 ? Branches : 1) == 0,
-      "channel_split: there must be at least two branches, and their number must divide the input's channels");
+  static_assert(Branches >= 2 && Channels % (Branches > 0 ? Branches : 1) == 0,
+                "channel_split: there must be at least two branches, and their number must divide the input's "
+                "channels; change the number of branches");
 };
 
 template <class At, class Layer, number Epsilon>
@@ -374,7 +379,7 @@ struct concat_joins_two_or_more {
 template <class At, class Layer, int Branch, shape First, shape This>
 struct branches_share_height_and_width {
   static_assert(First.height == This.height && First.width == This.width,
-                "concat: every branch must have the height and width of the first");
+                "concat: every branch must have the height and width of the first; change its padding or strides");
 };
 
 template <class At, class Layer, int Branches>
@@ -385,7 +390,7 @@ struct add_joins_two_or_more {
 template <class At, class Layer, int Branch, shape First, shape This>
 struct branches_share_their_shape {
   static_assert(First.channels == This.channels && First.height == This.height && First.width == This.width,
-                "add: every branch must have the shape of the first");
+                "add: every branch must have the shape of the first; change its filters, padding or strides");
 };
 
 template <class At, class Layer, int Branches>

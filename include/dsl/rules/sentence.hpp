@@ -25,8 +25,11 @@ namespace dsl::rules {
     case rule::image_has_positive_size: return "image: channels, height and width must be at least 1";
     case rule::channels_come_first:
       return "image: channels come first; write image<3, 32, 32> for RGB images of 32x32 pixels";
-    case rule::tensor_fits_32_bits: return "layer: one sample has more than 2,147,483,647 values; make it smaller";
-    case rule::parameter_fits_32_bits: return "layer: its kernel has more than 2,147,483,647 numbers; make it smaller";
+    case rule::tensor_fits_32_bits:
+      return "layer: its output has more than 2,147,483,647 values per sample; use fewer channels or a smaller image";
+    case rule::parameter_fits_32_bits:
+      return "layer: its kernel has more than 2,147,483,647 weights; use fewer filters or units, or a smaller kernel "
+             "or input";
     case rule::filters_are_positive: return "conv2d: there must be at least one filter";
     case rule::kernel_is_positive: return "conv2d: the kernel's height and width must be at least 1";
     case rule::groups_divide_the_channels:
@@ -37,7 +40,7 @@ namespace dsl::rules {
     case rule::kernel_fits_padded_input:
       return "conv2d: the kernel is larger than its padded input; use a smaller kernel or padding::same";
     case rule::pad_is_less_than_the_window:
-      return "pad: the padding on each side must be at least 0 and less than the rows or columns of the window";
+      return "pad: the padding on each side must be at least 0 and less than the window's height or width";
     case rule::options_belong_to_the_layer:
       return "options: the layer does not have this option, or it is given twice; numbers come first, then options by "
              "name";
@@ -54,7 +57,8 @@ namespace dsl::rules {
     case rule::pool_window_is_positive: return "pool2d: the window's height and width must be at least 1";
     case rule::pool_window_fits_input:
       return "pool2d: the window is larger than its input; use a smaller window or global_avg_pool2d";
-    case rule::pool_window_fits_16_bits: return "max_pool2d: the window has more than 65,536 values; pool in two steps";
+    case rule::pool_window_fits_16_bits:
+      return "max_pool2d: the window has more than 65,536 values; use two smaller pools, one after the other";
     case rule::sequences_have_one_row:
       return "sequence: this layer needs an input of one row; begin with sequence<channels, length>, or use a layer "
              "for images, such as conv2d or max_pool2d";
@@ -63,8 +67,7 @@ namespace dsl::rules {
       return "sequence: the kernel or window is longer than its padded input; use a shorter one";
     case rule::kernel_meets_its_sequence:
       return "conv1d: most of the kernel would lie in the padding; use a shorter kernel, or begin with "
-             "sequence<channels, "
-             "length>";
+             "sequence<channels, length>";
     case rule::factor_is_positive: return "upsample2d: the factor must be at least 1; 2 is usual";
     case rule::slice_is_in_the_channels:
       return "channel_slice: it must select at least one channel, all of them within the input; change the first "
@@ -95,7 +98,8 @@ namespace dsl::rules {
       return "embedding: it must read an input of the network with one channel, such as token_numbers<...>; put it "
              "directly after that input";
     case rule::split_divides_the_channels:
-      return "channel_split: there must be at least two branches, and their number must divide the input's channels";
+      return "channel_split: there must be at least two branches, and their number must divide the input's channels; "
+             "change the number of branches";
     case rule::epsilon_is_positive:
       return "batch_norm: epsilon must be less than 1e30 and at least 1e-30, to be above 0 in float; 1e-3 is usual";
     case rule::epsilon_is_small:
@@ -122,9 +126,10 @@ namespace dsl::rules {
              "remove that layer";
     case rule::concat_joins_two_or_more: return "concat: there must be at least two branches";
     case rule::branches_share_height_and_width:
-      return "concat: every branch must have the height and width of the first";
+      return "concat: every branch must have the height and width of the first; change its padding or strides";
     case rule::add_joins_two_or_more: return "add: there must be at least two branches";
-    case rule::branches_share_their_shape: return "add: every branch must have the shape of the first";
+    case rule::branches_share_their_shape:
+      return "add: every branch must have the shape of the first; change its filters, padding or strides";
     case rule::multiply_joins_two:
       return "multiply: there must be two branches; for more, put one multiply into another";
     case rule::branches_broadcast:

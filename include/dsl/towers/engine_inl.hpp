@@ -35,7 +35,7 @@ TYPENET_INLINE towers_engine::towers_engine(tower_factory const& factory, graph_
     throw option_error("towers: batch_norm can't be synchronized in a network on several devices or in micro-batches");
   if (t.policy.moments == tower_moments::synchronized && o.limit.batch > 0)
     throw option_error(
-        "towers: with a memory_budget, batch_norm can't be synchronized; remove synchronized moments from the policy");
+        "towers: with a memory_budget, batch_norm can't be synchronized; remove synchronized(...) from the policy");
   if (world_) meet_others();
   engines_ = std::vector<std::unique_ptr<engine>>(static_cast<std::size_t>(towers_));
   on_all([&](int i) {
