@@ -42,7 +42,7 @@ int main(int count, char** word) {
     dsl::trainer trainer = dsl::compile<model>(dsl::reference{}, dsl::sgd{});
     load(trainer, word[1]);
     dsl::save_onnx(trainer.engine(), word[2],
-                   {.doc = "MiniGoogLeNet: CIFAR-10 pictures minus their mean -> probabilities of ten classes"});
+                   {.doc = "MiniGoogLeNet: CIFAR-10 images minus their mean -> probabilities of ten classes"});
     std::printf("wrote %s\n", word[2]);
   } catch (std::exception const& e) {
     std::fprintf(stderr, "error: %s\n", e.what());

@@ -89,7 +89,7 @@ pictures load(settings const& s) {
   }
   std::int64_t const train = s.train_size > 0 ? s.train_size : 3840;
   std::int64_t const test = s.test_size > 0 ? s.test_size : 1000;
-  say(fmt::format("drawing {} + {} synthetic images...", train, test));
+  say(fmt::format("drawing {} + {} synthetic images (training + test)...", train, test));
   dsl::synthetic const data = dsl::synthetic_pictures(train, test, s.key());
   return {data.train, data.test, "synthetic pictures"};
 }

@@ -65,7 +65,8 @@ options options_of(std::vector<std::string> const& words) {
   if (o.weights.empty()) o.weights = fs::path(o.model).stem().string() + ".safetensors";
   std::error_code unknown;  // for a file that does not exist
   if (fs::equivalent(o.model, o.weights, unknown))
-    throw dsl::option_error("the weights must not replace the .onnx file; found " + o.model + " for both");
+    throw dsl::option_error("the weights must not replace the .onnx file; found " + o.model +
+                            " for both; give another name");
   return o;
 }
 

@@ -52,7 +52,7 @@ int main() try {
       train,
       {.epochs = 15, .batch_size = 32, .callbacks = {dsl::learning_rate_schedule{dsl::poly_decay{5e-3, 15, 1.0}}}});
   double const right = trainer.evaluate(test).acc;
-  std::printf("%.1f %% of %lld waves named correctly\n", 100 * right, static_cast<long long>(test.size));
+  std::printf("%.1f %% of %lld waves classified correctly\n", 100 * right, static_cast<long long>(test.size));
   return right > 0.9 ? 0 : 1;
 } catch (dsl::error const& e) {
   std::fprintf(stderr, "error: %s\n", e.what());

@@ -42,7 +42,7 @@ void train(std::string const& folder, int pictures, int epochs, char const* cifa
   }
   auto trainer = dsl::compile<model>(dsl::sgd{.learning_rate = 0.02, .momentum = 0.9}, {.batch_norm_momentum = 0.9});
   trainer.fit(training, {.epochs = epochs, .batch_size = 32});
-  std::printf("accuracy %.3f on %d test pictures\n", trainer.evaluate(test).acc, static_cast<int>(test.size));
+  std::printf("accuracy %.3f on %d test images\n", trainer.evaluate(test).acc, static_cast<int>(test.size));
 
   dsl::save_embedded_weights(trainer, folder + "/model.bin");
   write(folder + "/model.bin", test.mean->data(), test.mean->size() * sizeof(float), std::ios::binary | std::ios::app);

@@ -299,7 +299,7 @@ class Throwing(unittest.TestCase):
     def test_a_program_that_knows_no_abort(self):
         code, _, err = finished(mpirun((1, program, "scoped=1"), (1, program, "scoped=1", "throw=3")))
         self.assertEqual(code, 3, err)
-        self.assertIn("error: rank 1 of 2: an exception ends it, and the job with it", err)
+        self.assertIn("error: rank 1 of 2: an exception ends this process, and thereby the job", err)
         self.assertIn("scoped: this rank has had enough", err)
 
     def test_a_launcher_of_another_kind(self):

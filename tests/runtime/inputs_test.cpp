@@ -181,9 +181,9 @@ TEST_CASE("inputs: what does not fit is refused") {
   trainer t = compile<mixed>(reference{}, sgd{});
   fit_options const fit{.batch_size = 2};
   refuses<option_error>([&] { t.fit(pictures, fit); },
-                        {"an input \"row\", but the data set has only the first;", "with_input"});
+                        {"an input \"row\", but the data set has only the first input;", "with_input"});
   refuses<option_error>([&] { t.fit(half, fit); },
-                        {"an input \"map\", but the data set has only the first and \"row\";"});
+                        {"an input \"map\", but the data set has only the first input and \"row\";"});
   refuses<option_error>([&] { t.predict(with_input(half, "map", {16}, p.pairs)); },
                         {"input \"map\" is 1x4x4", "is 16x1x1"});
   refuses<option_error>([&] { t.evaluate(with_input(all, "more", {1}, {1, 2, 3, 4})); },

@@ -478,7 +478,7 @@ TEST_CASE("program: a run without data falls back to drawn pictures and writes p
   REQUIRE(said.size() == 12);
   CHECK(said[0] == "[INFO] loading CIFAR-10 data...");
   CHECK(has(said[1], "scripts/download_cifar10"));
-  CHECK(said[2] == "[INFO] drawing 8 + 4 synthetic images...");
+  CHECK(said[2] == "[INFO] drawing 8 + 4 synthetic images (training + test)...");
   CHECK(said[3] == "[INFO] training with 1 tower...");
   CHECK(said[4] == "[INFO] compiling model...");
   CHECK(has(said[5], "CPU"));

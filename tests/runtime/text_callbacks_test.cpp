@@ -169,7 +169,7 @@ TEST_CASE("model_checkpoint: what can't be is known before the first step", "[ca
   CHECK(has(refused(model_checkpoint<val_accuracy>(here / "x", {.save_best_only = true}), false),
             "model_checkpoint: its monitor is val_acc, but this run has no validation data"));
   CHECK(has(refused(model_checkpoint(here / "x", {.save_best_only = true, .save_freq = every_batches(2)})),
-            "with every_batches there is no val_loss within an epoch"));
+            "val_loss is computed only after an epoch, but every_batches also saves within epochs"));
   std::string const unknown = refused(model_checkpoint(here / "x.{val_f1}"));
   CHECK(has(unknown, "{val_loss:.2f}, {val_acc:.2f}"));
   CHECK(has(refused(model_checkpoint(here / "x.{val_loss}"), false), "{loss:.2f}, {acc:.2f}"));
@@ -730,7 +730,7 @@ TEST_CASE("backup_and_restore: what does not fit is refused, and nothing changes
   dataset const data = toy::pictures();
   CHECK(has(thrown<option_error>(
                 [&] { t.fit(data, {.epochs = 4, .batch_size = 12, .callbacks = {backup_and_restore(path)}}); }),
-            "is from the middle of an epoch of 6 batches of 8, but this run has 4 of 12"));
+            "is from the middle of an epoch of 6 batches of 8, but this run has 4 batches of 12"));
   trainer u = toy::compiled();
   CHECK(t.steps() == 0);
   CHECK(detail::fingerprint_of(t.engine()) == detail::fingerprint_of(u.engine()));
@@ -783,9 +783,10 @@ TEST_CASE("backup_and_restore: what does not fit is refused, and nothing changes
     CHECK(x.fit(data, {.epochs = 4, .batch_size = 12, .callbacks = {backup_and_restore(path)}}).epochs.size() == 4);
   });
   REQUIRE(said.size() == 1);
-  CHECK(has(said[0],
-            "is from epochs of 6 batches of 8, but this run has 4 of 12; the run continues, but its results will not "
-            "be bit-identical"));
+  CHECK(has(
+      said[0],
+      "is from epochs of 6 batches of 8, but this run has 4 batches of 12; the run continues, but its results will not "
+      "be bit-identical"));
 }
 
 namespace {

@@ -185,7 +185,7 @@ TEST_CASE("confusion: as a picture", "[confusion]") {
   CHECK(has(script, R"("it\047s a cat" 0, "dog" 1, "set title \047x\047" 2)"));
   dsl::plot(m, here / "m.svg", {.title = "Pets"});
   std::string const svg = contents(here / "m.svg");
-  CHECK(has(svg, "Pets: 40.00 % of 5 right"));
+  CHECK(has(svg, "Pets: 40.00 % of 5 correct"));
   CHECK((has(svg, "it's a cat") || has(svg, "it&apos;s a cat") || has(svg, "it&#39;s a cat")));
   CHECK(has(svg, "set title 'x'"));
   CHECK(has(svg, "Predicted"));
@@ -235,6 +235,6 @@ TEST_CASE("confusion: no class name runs a command, and every one is drawn as it
       for (std::size_t at = drawn.find(quote); at != drawn.npos; at = drawn.find(quote))
         drawn.replace(at, quote.size(), "'");
     CHECK(has(drawn, ">" + name + "<"));
-    CHECK(has(drawn, ">" + name + ": 40.00 % of 5 right<"));
+    CHECK(has(drawn, ">" + name + ": 40.00 % of 5 correct<"));
   }
 }

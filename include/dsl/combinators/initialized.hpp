@@ -29,7 +29,7 @@ struct he_normal {
 /// A normal distribution with this standard deviation, truncated at twice the deviation, like Keras's TruncatedNormal.
 template <number Deviation>
 struct truncated_normal {
-  static_assert(static_cast<double>(Deviation) > 0, "truncated_normal: its deviation must be above 0");
+  static_assert(static_cast<double>(Deviation) > 0, "truncated_normal: its deviation must be above 0; 0.02 is usual");
   static constexpr initializer value{distribution::truncated_normal, static_cast<double>(Deviation)};
 };
 /// Sets every number to Value.

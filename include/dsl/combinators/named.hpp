@@ -8,7 +8,7 @@ namespace dsl {
 /// A piece of text as a template argument: named<"conv1", ...>.
 template <int Size>
 struct label {
-  static_assert(Size > 1, "named: a name must have at least one character");
+  static_assert(Size > 1, "named: a name must have at least one character; write named<\"conv1\", ...>");
   static constexpr int size = Size - 1;
   char text[Size]{};
 

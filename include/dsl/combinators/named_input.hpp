@@ -12,7 +12,9 @@ namespace dsl {
 ///          sequential<named_input<"weather", features<5>>, dense<16>, relu>>
 template <label Name, class Input>
 struct named_input {
-  static_assert(network_input<Input>, "named_input: it takes a name and image<...> or features<...>");
+  static_assert(
+      network_input<Input>,
+      "named_input: it takes a name and image<...> or features<...>; write named_input<\"age\", features<1>>");
 
   static constexpr value lower(builder& b, value) {
     b.name_layer({own.text, own.size});

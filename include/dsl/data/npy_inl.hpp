@@ -33,7 +33,7 @@ namespace dsl::detail::TYPENET_MODE {
                       npy_dims(a)}));
   for (std::int64_t const n : d)
     if (n < 1 || n > 0x7fffffff)
-      a.refuse(message({"have no dimension of size 0 or above 2147483647; found ", npy_dims(a)}));
+      a.refuse(message({"have no dimension of size 0 or above 2,147,483,647; found ", npy_dims(a)}));
   auto const at = [&](std::size_t i) { return static_cast<int>(d[i]); };
   return d.size() == 1   ? dsl::shape{1}
          : d.size() == 2 ? dsl::shape{at(1)}
@@ -101,7 +101,7 @@ TYPENET_INLINE dataset read_npy_values(std::string const& samples, std::string c
   detail::require_as_many(x, y, "values");
   std::int64_t const count = x.dims()[0], each = y.count() / count;
   if (each < 1 || each > 0x7fffffff)
-    y.refuse(detail::message({"have 1 to 2147483647 values per sample; found ", detail::npy_dims(y)}));
+    y.refuse(detail::message({"have 1 to 2,147,483,647 values per sample; found ", detail::npy_dims(y)}));
   std::shared_ptr<std::vector<float>> copy;
   std::span<float const> const numbers = y.floats(copy);
   detail::require_numbers(numbers, count, each, "values");

@@ -13,7 +13,7 @@ namespace dsl::TYPENET_MODE {
 // Samples of token numbers, for a network that begins with token_numbers<Length> and embedding<Vocabulary, ...>. A data
 // set keeps a token in a byte if the vocabulary has up to 256 tokens, otherwise in a float. All of these throw
 // data_error for a token outside of the vocabulary and for wrong counts, and option_error for a length below 1 and for
-// a vocabulary that does not have 1 to 16777216 tokens.
+// a vocabulary that does not have 1 to 16,777,216 tokens.
 
 /// Makes a data set of token sequences, each of which has one class. `tokens` has labels.size() sequences of `length`
 /// tokens, one after another. in_memory_tokens(3, 10, {1, 2, 3, 9, 8, 7}, 2, {0, 1})

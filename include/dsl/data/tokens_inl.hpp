@@ -24,7 +24,7 @@ namespace dsl::detail::TYPENET_MODE {
                                              std::vector<std::int32_t> const& tokens) {
   option_check const check{what};
   check.need(length >= 1, "the length must be 1 or more", length);
-  check.need(is_vocabulary(vocabulary), "the vocabulary must have 1 to 16777216 tokens", vocabulary);
+  check.need(is_vocabulary(vocabulary), "the vocabulary must have 1 to 16,777,216 tokens", vocabulary);
   for (std::size_t i = 0; i < tokens.size(); ++i)
     if (tokens[i] < 0 || tokens[i] >= vocabulary)
       throw_error<data_error>({what, ": tokens must be 0 to ", vocabulary - 1, ", the numbers of a vocabulary of ",

@@ -30,7 +30,7 @@ TYPENET_INLINE dataset with_target(dataset data, std::string output, dataset tar
                              "; give the name of a further output"});
   for (further_target const& t : all)
     if (t.output == output)
-      throw_error<data_error>({"with_target: each output has one target; found ", output, " twice"});
+      throw_error<data_error>({"with_target: each output must have only one target; found ", output, " twice"});
   all.push_back({std::move(output), std::make_shared<dataset const>(std::move(target)), begin});
   data.targets = std::make_shared<std::vector<further_target> const>(std::move(all));
   return data;

@@ -151,8 +151,8 @@ TYPENET_INLINE void backup_and_restore::check(fit_run const& run, detail::checkp
                                         at.step > 0 ? " and part of the next" : "", ", but this run has ", run.epochs,
                                         "; set .epochs to ", at.epoch + (at.step > 0 ? 1 : 0), " or more"}));
   if (at.batch_size == run.batch_size && at.steps_an_epoch == run.steps) return;
-  std::string const differ = detail::message(
-      {at.steps_an_epoch, " batches of ", at.batch_size, ", but this run has ", run.steps, " of ", run.batch_size});
+  std::string const differ = detail::message({at.steps_an_epoch, " batches of ", at.batch_size, ", but this run has ",
+                                              run.steps, " batches of ", run.batch_size});
   if (at.step > 0)
     throw option_error(detail::message({"backup_and_restore: ", path(), " is from the middle of an epoch of ", differ,
                                         "; use the same batch size and data, or remove the file"}));

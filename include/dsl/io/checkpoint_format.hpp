@@ -36,7 +36,7 @@ struct checkpoint_head {
   void set(fit_position const& at);
   fit_position next() const { return {static_cast<int>(epoch), step, loss, correct, first_rate, seconds}; }
 };
-static_assert(sizeof(checkpoint_head) == 24 + 19 * 8, "checkpoint: no byte may be without a value");
+static_assert(sizeof(checkpoint_head) == 24 + 19 * 8, "checkpoint: its head must not contain padding bytes");
 
 constexpr std::size_t epoch_numbers = 9;
 /// Returns the size of the file that this head describes, or 0 if the head is invalid.

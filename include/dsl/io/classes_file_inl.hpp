@@ -20,7 +20,8 @@ namespace dsl::TYPENET_MODE {
 TYPENET_INLINE picture_classes classes_of(dataset const& data) {
   if (data.deviation)
     throw option_error(
-        "classes: the file can hold a mean but no deviation; found a data set with both; store them yourself");
+        "classes: the file can hold a mean but no deviation; found a data set with a deviation; save both with "
+        "save_safetensors");
   picture_classes all{data.sample, {}, {}};
   for (int c = 0; c < data.classes; ++c) all.names.push_back(data.class_name(c));
   if (data.mean) all.mean = *data.mean;

@@ -27,7 +27,7 @@ TYPENET_INLINE std::string gnuplot_script(confusion_matrix const& m, confusion_p
     tics += (c > 0 ? ", " : "") + gnuplot_label(m.class_names()[static_cast<std::size_t>(c)]) + fmt::format(" {}", c);
   script +=
       fmt::format("set title {} font ',15' textcolor rgb '#333333'\n",
-                  gnuplot_string(fmt::format("{}: {:.2f} % of {} right", o.title, 100 * m.accuracy(), m.samples())));
+                  gnuplot_string(fmt::format("{}: {:.2f} % of {} correct", o.title, 100 * m.accuracy(), m.samples())));
   script += fmt::format("set xrange [-0.5:{0}]\nset yrange [{0}:-0.5]\nset size ratio 1\n", n - 0.5);
   script += "set xtics rotate by -45 out scale 0 nomirror (" + tics + ") textcolor rgb '#555555'\n";
   script += "set ytics out scale 0 nomirror (" + tics + ") textcolor rgb '#555555'\n";

@@ -66,8 +66,9 @@ TYPENET_INLINE void model_checkpoint_on::on_train_begin(fit_run& run) {
   if (options_.save_best_only) {
     monitor_.require(run, "model_checkpoint");
     if (in_epochs && monitor_.what.of_validation)
-      throw option_error(message({"model_checkpoint: with every_batches there is no ", monitor_.what.name,
-                                  " within an epoch; monitor loss or acc, or use every_epochs"}));
+      throw option_error(message({"model_checkpoint: ", monitor_.what.name,
+                                  " is computed only after an epoch, but every_batches also saves within epochs; "
+                                  "monitor loss or acc, or use every_epochs"}));
   }
   batches_ = 0;
   restored_rate_ = run.learning_rate;

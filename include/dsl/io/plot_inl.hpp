@@ -207,7 +207,7 @@ TYPENET_INLINE void draw_script(std::string const& script, plot_format format, i
                      end.find(format == plot_format::png ? "IEND" : "</svg>") != std::string::npos;
   if (!whole)
     throw file_error("plot: " + path + " is incomplete: gnuplot wrote " + std::to_string(size) +
-                     " bytes; is the disk full, or was gnuplot built without this format?");
+                     " bytes; free some space, or install a gnuplot that supports this format");
 }
 
 }  // namespace dsl::detail::TYPENET_MODE

@@ -56,13 +56,13 @@ TYPENET_INLINE weight_layout::order weight_layout::order_behind(node const& n) c
       if (n.groups > 1 && !order_of(graph_.input(n)).empty())
         throw option_error(
             "conv2d: after a flatten, its groups have different channels in Keras, which flattens in the order height, "
-            "width, channels; these weights cannot be converted");
+            "width, channels; these weights cannot be converted; use safetensors and PyTorch's names");
       return {};
     case op::conv2d_transpose:
       if (!order_of(graph_.input(n)).empty())
         throw option_error(
             "conv2d_transpose: after a flatten, its channels are in a different order in Keras, which flattens in the "
-            "order height, width, channels; these weights cannot be converted");
+            "order height, width, channels; these weights cannot be converted; use safetensors and PyTorch's names");
       return {};
     case op::flatten: return flattened(n);
     case op::concat: return joined(n);
@@ -71,7 +71,7 @@ TYPENET_INLINE weight_layout::order weight_layout::order_behind(node const& n) c
         if (order_of(graph_.input(n, i)) != order_of(graph_.input(n)))
           throw option_error(
               "add: its operands have different orders in Keras, which flattens in the order height, width, channels; "
-              "these weights cannot be converted");
+              "these weights cannot be converted; use safetensors and PyTorch's names");
       break;
     case op::attention:
     case op::causal_attention:
@@ -86,21 +86,22 @@ TYPENET_INLINE weight_layout::order weight_layout::order_behind(node const& n) c
     case op::channel_slice:
     case op::channel_shuffle:
       if (!order_of(graph_.input(n)).empty())
-        throw option_error(std::string(detail::word_of(n)) +
-                           ": after a flatten, its channels are in a different order in Keras, which flattens in the "
-                           "order height, width, channels; these weights cannot be converted");
+        throw option_error(
+            std::string(detail::word_of(n)) +
+            ": after a flatten, its channels are in a different order in Keras, which flattens in the order height, "
+            "width, channels; these weights cannot be converted; use safetensors and PyTorch's names");
       return {};
     case op::lstm:
     case op::gru:
       throw option_error(std::string(detail::word_of(n)) +
                          ": its biases and the order of its gates differ from Keras's; these weights cannot be "
-                         "converted; use PyTorch's names");
+                         "converted; use safetensors and PyTorch's names");
     case op::multiply: return broadcast_order(n);
     case op::custom:
       if (!order_of(graph_.input(n)).empty() && !(graph_.input_shape(n) == graph_.output_shape(n)))
         throw option_error(
             "custom: it changes the shape after a flatten, and the order in Keras is unknown; these weights cannot be "
-            "converted");
+            "converted; use safetensors and PyTorch's names");
       break;
     default: break;  // one number per channel, or one channel
   }
@@ -113,7 +114,7 @@ TYPENET_INLINE weight_layout::order weight_layout::broadcast_order(node const& n
   if (graph_.shape_of(second).channels > 1 && order_of(first) != order_of(second))
     throw option_error(
         "multiply: its operands have different orders in Keras, which flattens in the order height, width, channels; "
-        "these weights cannot be converted");
+        "these weights cannot be converted; use safetensors and PyTorch's names");
   return order_of(first);
 }
 

@@ -147,7 +147,7 @@ TYPENET_INLINE picture_folder read_picture_folder(std::string const& path, dsl::
       if (detail::is_picture(name)) files.push_back(detail::message({folder, "/", name}));
     if (files.size() == before)
       throw data_error(detail::message({"picture_folder: ", detail::printable(folder),
-                                        " must have a PNG or JPEG file, named .png, .jpg or .jpeg; found none"}));
+                                        " must have a file whose name ends in .png, .jpg or .jpeg; found none"}));
     labels.resize(files.size(), static_cast<std::int32_t>(c));
   }
   return read_picture_files(std::move(files), std::move(labels), static_cast<int>(names.size()), sample, with_names);

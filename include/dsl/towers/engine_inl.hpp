@@ -48,7 +48,8 @@ TYPENET_INLINE towers_engine::towers_engine(tower_factory const& factory, graph_
   // with other blocks a plan may order its batch_norms differently, and the towers would wait for each other
   if (world_ && policy_.moments == tower_moments::synchronized)
     world_->agree(
-        "the channels of a block, which must be equal for synchronized batch_norm and follow from the processor",
+        "the channels per block, which depend on the processor and must be equal for synchronized batch_norm (set "
+        "TYPENET_MAX_ISA=avx2 for all)",
         channel_block());
 }
 

@@ -59,7 +59,7 @@ TYPENET_INLINE mpi::mpi(mpi_options const& o)
 
 TYPENET_INLINE mpi::~mpi() {
   if (std::uncaught_exceptions() > 0) {  // the catcher prints it; the launcher ends the others
-    std::fprintf(stderr, "error: %san exception ends it, and the job with it\n", who().c_str());
+    std::fprintf(stderr, "error: %san exception ends this process, and thereby the job\n", who().c_str());
     return;
   }
   try {

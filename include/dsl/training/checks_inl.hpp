@@ -67,7 +67,7 @@ TYPENET_INLINE void require_further_inputs(graph_view const& g, dataset const& d
         found = &f.sample;
     if (!found)
       throw_error<option_error>({what, ": the network has an input \"", name_of_input(g, n),
-                                 "\", but the data set has only the first", names.empty() ? "" : " and ", names,
+                                 "\", but the data set has only the first input", names.empty() ? "" : " and ", names,
                                  "; add it with with_input()"});
     if (!(*found == wanted))
       throw_error<option_error>({what, ": the network's input \"", name_of_input(g, n), "\" is ", wanted.channels, "x",

@@ -36,8 +36,8 @@ struct device_facts {
   a(a.cudaGetDeviceProperties, &p, number);
   p.name[sizeof p.name - 1] = 0;
   if (p.major < 8)
-    throw executor_error(detail::message(
-        {"cuda: ", p.name, " has compute capability ", p.major, ".", p.minor, "; 8.0 or later is needed"}));
+    throw executor_error(detail::message({"cuda: ", p.name, " has compute capability ", p.major, ".", p.minor,
+                                          "; 8.0 or later is needed; choose another executor"}));
   // The letter adds instructions of 9.0 and 10.0 that later devices lack.
   bool const special = (p.major == 9 || p.major == 10) && p.minor == 0;
   return {number, p.name, detail::message({"sm_", 10 * p.major + p.minor, special ? "a" : ""}),

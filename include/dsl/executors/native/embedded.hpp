@@ -139,7 +139,7 @@ template <class Network, long long Memory, instructions Set = native_cpu::compil
 class embedded_network {
   static_assert(Network::device_count == 1, "embedded: the network must be on one device; remove on<...>");
   static_assert(further_inputs(Network::view(), Network::view().size.nodes) == 0,
-                "embedded: the network must have one input; named_input needs an executor");
+                "embedded: the network must have one input; remove named_input<...>, or use the executor native");
   static_assert(output_count(Network::view()) == 1,
                 "embedded: the network must have one output; remove named_output<...>");
 

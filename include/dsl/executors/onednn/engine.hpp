@@ -114,9 +114,9 @@ class engine final : public plain::steps<float> {
     if (threads_ > 1 && omp_get_active_level() >= omp_get_max_active_levels()) refuse_region();
   }
   [[gnu::cold, noreturn]] void refuse_region() const {
-    detail::throw_error<option_error>(
-        {"onednn: it needs its ", threads_, " threads; found an OpenMP parallel region ",
-         "around the call, which provides only one; call it outside of the region, or compile with .threads = 1"});
+    detail::throw_error<option_error>({"onednn: it needs its ", threads_, " threads; found an OpenMP parallel region ",
+                                       "around the call, which provides only one; call it outside of the region, or "
+                                       "give compile() onednn{.threads = 1}"});
   }
   /// Warns of operations without a fast kernel, once for each operation.
   [[gnu::cold]] void look_for_plain_loops(program const& p) {

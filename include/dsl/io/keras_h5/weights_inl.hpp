@@ -39,7 +39,8 @@ TYPENET_INLINE dataset_names::dataset_names(graph_view const& g, keras_h5_option
   for (std::size_t i = 0; i < sorted.size(); ++i)
     if (!is_path(sorted[i]) || (i > 0 && sorted[i] == sorted[i - 1]))
       throw option_error("keras_h5: each group must be a unique path, such as \"layers/conv2d\"; found " +
-                         shown(sorted[i]) + (is_path(sorted[i]) ? " twice" : "") + "; leave out slashes at its ends");
+                         shown(sorted[i]) +
+                         (is_path(sorted[i]) ? " twice; change one of them" : "; leave out slashes at its ends"));
 }
 
 TYPENET_INLINE bool dataset_names::is_path(std::string const& name) {

@@ -76,8 +76,9 @@ struct plan_verdict {
       return "a step may compute two nodes at once only if nothing else reads the value between them";
     case plan_rule::every_node_runs_once: return "every node's forward and backward pass must run exactly once";
     case plan_rule::what_runs_again_repeats_the_first_time:
-      return "in training, a step may run a second time, to compute its node's value again, if it is the same step: "
-             "with the same fused operations and the moments of the first time, which it must not move";
+      return "in training, a step may run a second time, to compute its node's value again, only if it is the same "
+             "step, with the same fused operations, reads the moments that the first run saved, and leaves the running "
+             "statistics unchanged";
     case plan_rule::operands_are_what_the_step_needs:
       return "a step's operands must be what its node reads and writes, in order and where the plan's tables place "
              "them";
