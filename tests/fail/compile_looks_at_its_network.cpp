@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // LINES: 8
 // EXPECT: dense: the input still has a height and a width; put flatten before it
-// The return type is deduced, so naming the call is enough; clangd therefore reports the error.
+// The return type of compile() is deduced, so naming the call is enough to get the error; clangd therefore shows it,
+// too.
 #include <dsl/dsl.hpp>
 
 #ifdef FIXED

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // EXPECT: conv2d: its input is flat, without rows and columns; put it before flatten and dense, or begin with image<channels, height, width>
 // EXPECT-RE: convolutions_see_images<.*dsl::at<4>, (Layer=)?dsl::conv2d<16, 3.*, (KernelH=)?3, (KernelW=)?3, .*shape\{2048, 1, 1\}
-// It would be computed, with eight of nine numbers of each kernel on padding. What comes in between doesn't matter.
+// Such a convolution could be computed, but eight of the nine numbers of each kernel would see only padding. A layer
+// between flatten and the convolution does not change this.
 #include <dsl/language.hpp>
 
 #ifdef FIXED

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // EXPECT: node: only the first node may be an op::input, and image<...> appends it; for further inputs use named_input<...>
 // EXPECT-RE: inputs_come_first<.*dsl::at<1>, (Layer=)?with_a_bias, (Kind=)?.*(input|op\)0), (Node=)?2
-// This adds a second input, as if it were a constant.
+// The layer adds a second input, as if an input were a constant.
 #include <dsl/language.hpp>
 
 struct with_a_bias {

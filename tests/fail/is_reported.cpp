@@ -2,8 +2,9 @@
 // EXPECT[gcc]: type/value mismatch at argument 1 in template parameter list for 'template<class ... Layers> struct dsl::sequential'
 // EXPECT[clang]: use of class template 'dsl::batch_norm' requires template arguments
 // EXPECT[nvcc]: argument list for class template "dsl::batch_norm" is missing
-// nvcc goes on with the class, whose error makes what follows from it unknown. The network adds nothing to it. GCC and
-// Clang go on with a class that has no base, and so is no layer; they are not asked for the network here.
+// After the error, nvcc continues with the class and treats everything that depends on it as unknown; the network then
+// adds no second error. GCC and Clang continue with a class that has no base and is therefore no layer, so the network
+// is not used with these compilers here.
 #include <dsl/language.hpp>
 
 #ifdef FIXED

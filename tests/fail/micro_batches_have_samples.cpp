@@ -2,8 +2,8 @@
 // LINES: 6
 // EXPECT: pipeline: a batch_norm needs at least two samples in each micro-batch; use a larger batch or fewer micro-batches
 // EXPECT-RE: micro_batches_have_samples<.*(dsl::replicate<2.*, 15, 1, 2>|Pipeline=.*, Batch=15, Fewest=1, Needed=2)
-// 15 samples over 2 towers are 7 and 8, and 7 in 4 micro-batches 1, 1, 1, 4: a batch_norm would normalise single
-// samples by themselves.
+// Two towers split 15 samples into 7 and 8, and four micro-batches split 7 samples into 1, 1, 1 and 4: a batch_norm
+// would normalise single samples by themselves.
 #include <dsl/language.hpp>
 #include <dsl/placement.hpp>
 #include <dsl/towers.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Without the constructors for lists with an error, GCC would also report that no fit() takes the list.
+// The options have constructors that accept a list with an error. Without these, GCC would also report that no fit()
+// takes the list.
 // EXPECT[gcc]: has no non-static data member named 'epoch'
 // EXPECT-RE[gcc]: 'dsl::(compiled::)?poly_decay' has no
 // EXPECT-RE[clang]: field designator 'epoch' does not refer to any field in type 'dsl::(compiled::)?poly_decay'

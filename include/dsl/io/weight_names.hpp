@@ -19,7 +19,7 @@ namespace dsl::TYPENET_MODE {
 ///          "depthwise_conv2d/kernel" and (height, width, in, multiplier)
 enum class weight_convention : unsigned char { torch, keras };
 
-/// How a model in another framework names the network's weights.
+/// The names that a model in another framework gives the network's weights.
 struct weight_naming {
   weight_convention convention = weight_convention::torch;
   std::string prefix{};  // prepended to every name: "module."

@@ -14,15 +14,15 @@ struct recomputation {
 
 namespace detail {
 
-/// Whether computing an operation a second time takes as many multiplications as its forward pass. The result of such
-/// an operation is stored if computing other values a second time frees enough memory.
+/// Whether an operation is a product of its input and weights, such as conv2d or dense, which is expensive to compute a
+/// second time. The result of a product is stored if computing other values a second time frees enough memory.
 [[gnu::cold]] constexpr bool is_product(node const& x) {
   return facts_of(x).gradients == operations::gradient_steps::weights_and_data;
 }
 
 /// The cost of a forward step is its predicted time, in units of the time that it takes to move a byte; a processor
 /// core does about 16 multiply-adds in that time. This surcharge is added for a product, so that any number of other
-/// steps costs less.
+/// steps costs less than one product.
 inline constexpr long long surcharge = 1LL << 48;
 [[gnu::cold]] constexpr long long cost_of(graph_view const& g, plan const& p, step const& s) {
   long long cost = 0;

@@ -27,8 +27,9 @@ namespace dsl::detail::TYPENET_MODE {
 [[gnu::cold]] std::vector<std::string> names_of_outputs(graph_view const& g);
 /// Returns the data set with its further inputs in the network's order.
 [[gnu::cold]] dataset in_order_of_inputs(graph_view const& g, dataset data);
-/// Returns the targets that the loss compares with: class numbers if it accepts them, otherwise values.
-/// binary_crossentropy and distance losses take a class as values of 0 and 1, see batch::values.
+/// Returns the kind of targets that the loss compares with: classes if the data set has them and the loss accepts
+/// them, otherwise values. For a loss that takes only values, such as mean_squared_error, a class becomes values of 0
+/// and 1: see batch::values.
 [[gnu::cold]] target_kind targets_for(loss l, dataset const& data);
 
 /// The targets that the outputs of a network are compared with.

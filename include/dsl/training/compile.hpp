@@ -42,9 +42,9 @@ struct compile_options {
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Whether the compiler checks the plan. A larger plan is checked at run time, when the engine makes it. The compiler
-/// would need more than about six seconds for it. For several devices, whose order is checked in one evaluation, it
-/// would also need more evaluation steps than Clang allows by default.
+/// Whether the plan is small enough to be checked by the compiler. The compiler would need more than about six seconds
+/// for a larger plan, and for several devices, whose order is checked in one evaluation, more evaluation steps than
+/// Clang allows by default. A larger plan is checked at run time, when the engine makes it.
 template <class Network>
 inline constexpr bool checked_while_compiling =
     Network::view().size.nodes * micro_batches<Network> <= (Network::device_count > 1 ? 300 : 1000);

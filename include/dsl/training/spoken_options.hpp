@@ -25,7 +25,7 @@ class validation_data {
     requires std::is_convertible_v<Pointer const&, dataset const*>
   validation_data(Pointer const& at) : at_(at) {}  // NOLINT(google-explicit-constructor)
 
-  /// Reports that the option is given something else than an address, such as the data set itself.
+  /// Reports that the option is given a value that is not an address, such as the data set itself.
   template <class Found>
     requires(!std::is_convertible_v<Found const&, dataset const*> && !std::is_same_v<Found, validation_data>)
   validation_data(Found const&)  // NOLINT(google-explicit-constructor)

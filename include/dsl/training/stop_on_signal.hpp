@@ -18,8 +18,8 @@ namespace dsl::TYPENET_MODE {
 /// After the current step, backup_and_restore saves the state. One more step, or a batch of validation, shows that the
 /// loss with the saved weights is finite; then fit throws interrupted. If the same command is started again, it resumes
 /// from the saved state and computes the same bits. A second signal ends the process at once, as without this callback.
-/// If there are several processes, one of them receiving a signal is enough. The callback's handlers are set from
-/// on_train_begin until fit returns or throws; then the previous handlers are restored. Signals that the process
+/// If there are several processes, it is enough that one of them receives a signal. The callback's handlers are set
+/// from on_train_begin until fit returns or throws; then the previous handlers are restored. Signals that the process
 /// ignores, as under nohup or in a shell's background jobs, stay ignored. A handler stores a number and calls only
 /// functions that are safe in a signal handler.
 class TYPENET_EXPORT stop_on_signal : public callback {

@@ -6,7 +6,7 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// How an operand of multiply is repeated to get the result's shape.
+/// The ways in which an operand of multiply is repeated to get the result's shape.
 enum class extent_of : unsigned char { other, all, channels, pixels };
 
 /// Returns how an operand is broadcast, or `other` if no kernel fits the operand's layout. With `channels`, the operand

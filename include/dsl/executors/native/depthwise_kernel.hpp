@@ -84,7 +84,8 @@ struct depthwise_product {
   }
 };
 
-/// Sums dy times the x that each tap reads over a rectangle of pixels, and adds the finished sums to `sums`.
+/// Computes a kernel's gradient over a rectangle of pixels: for each tap, sums the products of dy and the x that the
+/// tap reads, and adds the finished sum to `sums`.
 struct depthwise_weights_call {
   float const* x;  // line l, step s, tap t: x + l * x_line + s * x_step + taps[t].x
   long long x_line;

@@ -176,8 +176,8 @@ class embedded_network {
     return true;
   }
 
-  /// Computes the outputs of one sample; both are (channels, height, width). start() must have returned true.
-  /// Ends the program otherwise.
+  /// Computes the outputs of one sample; both are (channels, height, width). Ends the program unless start() has
+  /// returned true.
   void predict(float const* sample, float* outputs) const {
     if (!engine_) __builtin_trap();
     engine_->predict(sample, outputs);

@@ -228,8 +228,8 @@ class steps : public host::engine<T> {
              .first_channel = channel});
   }
 
-  /// Runs the backward step of a custom operation. The step's activations are those that the operation reads according
-  /// to its facts, the input first.
+  /// Runs the backward step of a custom operation. The step's activations are the input and the output, or the one of
+  /// them that the operation reads according to its facts.
   [[gnu::cold]] static void call_backward(custom_op const& op, bound_step const& b) {
     using operations::values;
     bool const reads_input = contains(op.facts.reads[0], values::first_input);
