@@ -45,10 +45,11 @@ dsl::dataset draw(int count, int first, unsigned sizes, unsigned seed) {
 
 int main(int argc, char** argv) try {
   unsigned const seed = argc > 1 ? static_cast<unsigned>(std::strtoul(argv[1], nullptr, 10)) : 1;
-  dsl::dataset const train = draw(1000, 4, 4, 2 * seed - 1), test = draw(200, 5, 3, 2 * seed);
-  dsl::trainer trainer =
-      dsl::compile<model>(dsl::adam{.learning_rate = 5e-3}, {.seed = seed, .batch_norm_momentum = 0.9});
-  trainer.fit(train, {.epochs = 12, .batch_size = 20});
+  dsl::dataset const train = draw(400, 4, 4, 2 * seed - 1), test = draw(200, 5, 3, 2 * seed);
+  auto trainer = dsl::compile<model>(dsl::adam{.learning_rate = 5e-3}, {.seed = seed, .batch_norm_momentum = 0.9});
+  trainer.fit(
+      train,
+      {.epochs = 8, .batch_size = 10, .callbacks = {dsl::learning_rate_schedule{dsl::poly_decay{5e-3, 8, 1.0}}}});
   dsl::confusion_matrix pixels;
   double const right = trainer.evaluate(test, 50, &pixels).acc;
   std::printf("%.2f %% of the pixels classified correctly, mean IoU %.3f\n", 100 * right, pixels.mean_iou());

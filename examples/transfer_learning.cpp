@@ -46,9 +46,9 @@ double learn_three(dsl::synthetic const& data, unsigned seed, char const* weight
 
 int main(int argc, char** argv) try {
   unsigned const seed = argc > 1 ? static_cast<unsigned>(std::strtoul(argv[1], nullptr, 10)) : 1;
-  dsl::synthetic const data = dsl::synthetic_pictures(3000, 2000, seed);
+  dsl::synthetic const data = dsl::synthetic_pictures(1500, 1500, seed);
   auto trainer = dsl::compile<before>(dsl::adam{.learning_rate = 2e-3}, {.seed = seed, .batch_norm_momentum = 0.9});
-  trainer.fit(figures(data.train, 0, 7, 3000), {.epochs = 8, .batch_size = 32});
+  trainer.fit(figures(data.train, 0, 7, 1500), {.epochs = 6, .batch_size = 16});
   dsl::save_safetensors(trainer, "transfer_learning.safetensors");
   double const from_scratch = learn_three<scratch>(data, seed, nullptr);
   double const transferred = learn_three<transfer>(data, seed, "transfer_learning.safetensors");
