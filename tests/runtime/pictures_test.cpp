@@ -7,6 +7,7 @@
 #include <dsl/pictures.hpp>
 #include <dsl/pictures/png.hpp>
 
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -273,6 +274,34 @@ TEST_CASE("pictures: resizing by hand", "[pictures]") {
   for (std::uint8_t const x : dsl::resized(board, 32, 32).pixels) CHECK(std::abs(x - 128) <= 4);
   CHECK_THROWS_AS(dsl::resized(small, 0, 4), dsl::option_error);
   CHECK_THROWS_AS(dsl::resized(small, 1 << 14, 1 << 14), dsl::option_error);
+}
+
+TEST_CASE("pictures: resizing adds the weighted pixels one by one, first rows, then columns", "[pictures]") {
+  for (auto const& [width, height, to_width, to_height] : std::vector<std::array<int, 4>>{
+           {37, 23, 9, 9}, {9, 14, 21, 5}, {16, 16, 15, 17}, {64, 48, 64, 48}, {1, 70, 3, 2}, {53, 1, 7, 4}}) {
+    dsl::rgb_picture p{width, height, bytes(static_cast<std::size_t>(3 * width * height))};
+    for (std::size_t i = 0; i < p.pixels.size(); ++i) p.pixels[i] = static_cast<std::uint8_t>(i * i * 7 + i / 5);
+    auto const columns = dsl::detail::taps_for(width, to_width), rows = dsl::detail::taps_for(height, to_height);
+    bytes wanted;
+    for (int y = 0; y < to_height; ++y)
+      for (int x = 0; x < to_width; ++x)
+        for (int c = 0; c < 3; ++c) {
+          float sum = 0.5F;
+          for (int j = 0; j < columns.count && columns.first[x] + j < width; ++j) {
+            float column = 0;
+            for (int k = 0; k < rows.count && rows.first[y] + k < height; ++k) {
+              float const product = rows.weights[y * rows.count + k] *
+                                    static_cast<float>(p.at(rows.first[y] + k, columns.first[x] + j)[c]);
+              column += product;
+            }
+            float const product = columns.weights[x * columns.count + j] * column;
+            sum += product;
+          }
+          wanted.push_back(static_cast<std::uint8_t>(sum < 255 ? sum : 255.0F));
+        }
+    INFO(width << "x" << height << " to " << to_width << "x" << to_height);
+    CHECK(dsl::resized(p, to_width, to_height).pixels == wanted);
+  }
 }
 
 TEST_CASE("pictures: planes, red first, minus the mean", "[pictures]") {

@@ -34,9 +34,9 @@ class picture_source final : public sample_source {
       : files_(std::move(files)), sample_(sample), centre_(o.centre), limits_(o.limits) {}
 
   void read(std::int64_t i, float* out) const override {
-    rgb_picture whole = read_picture(files_[static_cast<std::size_t>(i)], limits_);
-    if (centre_) whole = centre_square(whole);
-    to_planes(resized(whole, sample_.width, sample_.height), nullptr, out);
+    rgb_picture const whole = read_picture(files_[static_cast<std::size_t>(i)], limits_);
+    picture_part const part = centre_ ? centre_part(whole) : picture_part{&whole, 0, 0, whole.height, whole.width};
+    resize_to_planes(part, sample_.width, sample_.height, out);
   }
   std::string identity() const override {
     std::uint64_t sum = 0xcbf29ce484222325;  // FNV-1a, of the names without the folders that lead to a class
