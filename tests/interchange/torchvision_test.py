@@ -23,11 +23,11 @@ intro = """\
 
 <!-- Written by tests/interchange/torchvision_test.py --table. -->
 
-The types of `<dsl/models.hpp>`, with 1000 classes as in torchvision, or 21 for a class per pixel. Weights are the
-trainable parameters, without running statistics; multiply-adds are those of convolutions, dense layers and attention
-for one image. Both numbers are equal to PyTorch's (`parameters()`, and half of `FlopCounterMode`'s). Nodes are the operations of the
-graph that the compiler checks and plans. `scripts/test models` loads random weights of each network by name and
-compares the predictions.
+The table lists the types of `<dsl/models.hpp>`, with 1000 classes as in torchvision, or 21 for a class per pixel.
+Weights are the trainable parameters, without running statistics; multiply-adds are those of convolutions, dense layers
+and attention for one image. Both numbers are equal to PyTorch's (`parameters()`, and half of `FlopCounterMode`'s).
+Nodes are the operations of the graph that the compiler checks and plans. `scripts/test models` loads random weights of
+each network by name and compares the predictions.
 
 | Model | Image | Weights | Multiply-adds | Nodes |
 |---|---|---|---|---|

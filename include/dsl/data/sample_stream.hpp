@@ -11,8 +11,8 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// Where a stream writes its next sample: the numbers, channel-major, and the class or the target values. Of the last
-/// two, the one that the data set does not have is null.
+/// The memory to which a stream writes its next sample: the numbers, channel by channel, and either the class or the
+/// target values. The pointer to what the data set does not have, class or values, is null.
 struct stream_sample {
   float* numbers = nullptr;
   std::int32_t* label = nullptr;

@@ -10,7 +10,7 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// How pixels outside an image are filled. `edge` uses the nearest edge pixel. `zero` uses zero, which is the colour of
+/// The values of pixels outside an image. `edge` uses the nearest edge pixel. `zero` uses zero, which is the colour of
 /// the mean image, since the mean has been subtracted before. `mirror` mirrors the image at its outermost pixels:
 ///   ... c b | a b c | b a ...
 enum class outside { edge, zero, mirror };

@@ -16,7 +16,7 @@ struct batch_part {
   friend constexpr bool operator==(batch_part const&, batch_part const&) = default;
 };
 
-/// How the means and variances of batch_norm are merged if every tower normalises its own part of the batch.
+/// The ways to merge the means and variances of batch_norm if every tower normalises its own part of the batch.
 enum class tower_moments : unsigned char {
   in_turn,       // each tower uses its part's moments; the running ones are updated tower by tower, in rank order
   averaged,      // each tower uses its part's moments; the running ones are updated with their average

@@ -29,8 +29,8 @@ struct cuda {
   /// The folder for compiled kernels and for plans that have been timed, which later runs use again. If it is empty,
   /// none are stored.
   std::string cache = cu::cache_folder();
-  /// How the GPUs of several towers sum gradients. &dsl::nccl (executors/cuda/nccl.hpp) sums on the GPUs; null sums on
-  /// the host in the order of the towers. The object must outlive the trainer.
+  /// Selects how the GPUs of several towers sum gradients. &dsl::nccl (executors/cuda/nccl.hpp) sums on the GPUs; null
+  /// sums on the host in the order of the towers. The object must outlive the trainer.
   cu::device_collectives const* collectives = nullptr;
 
   static constexpr dsl::target compile_time_target = cu::target_for(cu::storage::bf16);

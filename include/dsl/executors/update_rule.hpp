@@ -19,8 +19,8 @@ enum class epsilon_place : unsigned char {
   in_root,                // Keras 3's RMSprop: root of (mean square + epsilon)
 };
 
-/// How gradients, after they have been summed over all devices, are clipped before the update. A limit of 0 means no
-/// limit.
+/// The limits to which gradients are clipped after they have been summed over all devices and before the update. 0
+/// means no limit.
 struct gradient_clip {
   double norm = 0;          // all gradients together, as one vector, are scaled down to this norm
   double value = 0;         // then each number is clamped to -value ... value

@@ -15,7 +15,7 @@ enum class distribution : unsigned char {
   constant,          // `number`
 };
 
-/// How a kernel is initialised: the distribution, and the number that some distributions need.
+/// The initial values of a kernel: the distribution, and the number that some distributions need.
 struct initializer {
   distribution kind = distribution::glorot_uniform;
   double number = 0;

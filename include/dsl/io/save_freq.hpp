@@ -8,7 +8,7 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// How often a callback writes: every_epochs(2), every_batches(500).
+/// The interval at which a callback writes: every_epochs(2), every_batches(500).
 struct save_freq {
   int epochs = 1;            // 0: counts batches
   std::int64_t batches = 0;  // counted across epochs

@@ -111,7 +111,7 @@ constexpr Arguments read_arguments() {
   return all;
 }
 
-/// For rows or for columns: the output size, the zeros before the input, and the size of the padded input.
+/// The output size, the zeros before the input, and the size of the padded input, for rows or for columns.
 struct extent {
   int size;    // of the output
   int before;  // zeros before the input

@@ -94,7 +94,7 @@ constexpr bool contains(values all, values some) {
 /// Returns the operand with this number, 0 or 1.
 constexpr values input_number(int i) { return i == 0 ? values::first_input : values::second_input; }
 
-/// How an operation's gradients are computed.
+/// The backward steps that compute an operation's gradients.
 enum class gradient_steps : unsigned char {
   none,              // it has no gradient
   one_an_input,      // a step for each input; that of the first also computes the parameters' gradients
@@ -105,10 +105,10 @@ enum class gradient_steps : unsigned char {
 /// The values that a forward step in training saves for the backward step, in addition to its input and output.
 enum class kept : unsigned char { nothing, statistics, argmax, states };
 
-/// When an operation's output is the same memory as its input under another name, so that no step computes it.
+/// Says when an operation's output is the memory of its input under another name, so that no step computes it.
 enum class renames : unsigned char { never, in_inference, without_blocks };
 
-/// When a step may write its output into a range of channels of a larger buffer.
+/// Says when a step may write its output into a range of channels of a larger buffer.
 enum class slices : unsigned char { never, in_training, where_the_library_does, always };
 
 /// The shape of an operation's output.

@@ -10,8 +10,8 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// How the pixels of a resized row are computed: pixel i from `count` pixels, beginning with first[i]. Their weights,
-/// which sum to 1, begin at weights[count * i]. Those of pixels behind the end of the row are 0.
+/// The pixels and weights from which a resized row is computed: pixel i from `count` pixels, beginning with first[i].
+/// Their weights, which sum to 1, begin at weights[count * i]. Weights of pixels after the end of the row are 0.
 struct resize_taps {
   int count = 0;
   std::vector<int> first;

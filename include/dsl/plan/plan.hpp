@@ -162,7 +162,7 @@ enum class content : unsigned char {
   states,              // node: the gates of a recurrent layer at all places
 };
 
-/// How a step uses an operand. `accumulate` means that the step adds to the operand.
+/// The ways in which a step uses an operand. `accumulate` means that the step adds to the operand.
 enum class access : unsigned char { read, write, accumulate };
 
 /// An operand of a step: object number `index` of the kind `what`, in a buffer, starting at channel `channel` of the

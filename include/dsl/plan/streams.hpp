@@ -5,8 +5,8 @@
 
 namespace dsl {
 
-/// How a device with two streams runs a plan: the stream of each step, and the step of the other stream that it waits
-/// for. Within a stream, steps keep the plan's order.
+/// The schedule of a plan on a device with two streams: the stream of each step, and the step of the other stream that
+/// it waits for. Within a stream, steps keep the plan's order.
 struct plan_streams {
   detail::list<int> stream{};  // per step: 0 or 1
   detail::list<int> wait{};    // per step: the last step of the other stream that it waits for, or -1

@@ -6,8 +6,9 @@
 
 namespace dsl {
 
-/// How a batch is split among towers, and how the towers' means and variances in batch_norm are merged. Gradients are
-/// always summed in the order of the towers, unless the devices sum them directly, in an order that they choose.
+/// The rules by which a batch is split among towers, and the towers' means and variances in batch_norm are merged.
+/// Gradients are always summed in the order of the towers, unless the devices sum them directly, in an order that they
+/// choose.
 struct tower_policy {
   bool even = false;  // sizes differ by at most one, larger parts first; otherwise the last part takes the rest
   tower_moments moments = tower_moments::in_turn;

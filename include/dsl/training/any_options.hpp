@@ -183,7 +183,7 @@ struct options_in_braces {
   anything loss_weights{}, verify{};
 };
 
-/// Any argument before the options can be converted to these types. Because this needs a conversion, an overload with
+/// Types to which any argument before the options can be converted. Because this needs a conversion, an overload with
 /// the right options is preferred.
 struct any_executor {
   template <class Found>

@@ -52,7 +52,7 @@ struct fit_position {
   /// The divisor of the sums: the number of samples, or of labelled pixels, in the steps of this epoch so far.
   /// Checkpoints do not contain the divisor, because fit can count it again.
   std::int64_t counted = 0;
-  /// With several outputs, the sums of each: its loss, and then its correct predictions or, without accuracy, NaN.
+  /// The sums of each of several outputs: its loss, and then its correct predictions or, without accuracy, NaN.
   std::vector<double> outputs{};
 };
 

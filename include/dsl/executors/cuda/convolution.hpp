@@ -77,9 +77,9 @@ constexpr convolution convolution_of(graph_view const& g, node const& n, int bat
 /// kernel's gradient from the input and the output's gradient.
 enum class convolution_pass : unsigned char { forward, forward_inference, backward_data, backward_weights };
 
-/// How tensors are stored and multiplied; sums are always in float. tf32 stores floats, and tensor cores round the
-/// factors to 10 bits of mantissa. fp32_strict allows no rounded factors and no Winograd or Fourier transforms. fp16
-/// serves only to find out what cuDNN supports.
+/// The types in which tensors are stored and multiplied; sums are always in float. tf32 stores floats, and tensor cores
+/// round the factors to 10 bits of mantissa. fp32_strict allows no rounded factors and no Winograd or Fourier
+/// transforms. fp16 serves only to find out what cuDNN supports.
 enum class convolution_precision : unsigned char { bf16, fp16, tf32, fp32_strict };
 
 /// The alignment in bytes of all tensors, and of each pixel of a slice.

@@ -27,7 +27,7 @@ struct timing_options {
 /// plan is run directly.
 using first_run = std::function<bool(convolution_plan const&, std::function<bool()> const& run)>;
 
-/// How long plans take.
+/// The measured times of plans.
 struct plan_times {
   std::vector<double> microseconds{};  // infinity for plans that fail in any way, that are slow, or were not run
   bool complete = true;                // false if there was no time to run every plan

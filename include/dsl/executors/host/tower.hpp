@@ -39,9 +39,9 @@ struct sample_sums {
   }
 };
 
-/// How an engine in host memory handles batch_norm if it is one of several towers, each of which trains on a part of
-/// the batch. The engine computes in the type T. This is an interface, so that an engine for one device need not
-/// compile the implementation, towers/host_tower.hpp.
+/// Exchanges the moments of batch_norm for an engine in host memory that is one of several towers, each of which trains
+/// on a part of the batch. The engine computes in the type T. This is an interface, so that an engine for one device
+/// need not compile the implementation, towers/host_tower.hpp.
 template <class T>
 class tower {
  public:

@@ -9,7 +9,7 @@
 
 namespace dsl::native_cpu::TYPENET_MODE {
 
-/// How a step can be divided into parts that do not depend on each other.
+/// The units into which a step can be divided, so that they do not depend on each other.
 enum class parts_of : unsigned char { none, samples, channels };
 
 /// Returns how plain loops can be divided. Gradients of parameters are sums over all samples, and the functions of a

@@ -124,7 +124,7 @@ struct sharing {
   }
 };
 
-/// What the graph requires of a plan, and which tensors share buffers in each micro-batch.
+/// The requirements that the graph makes of a plan, and the tensors that share buffers in each micro-batch.
 struct layout {
   facts graph;
   list<sharing> activations;

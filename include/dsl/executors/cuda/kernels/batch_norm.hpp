@@ -13,7 +13,7 @@
 /// Specs of kernels/reduce.cuh, batch_norm.cuh and batch_norm_backward.cuh.
 namespace dsl::cu::kernels::detail::TYPENET_MODE {
 
-/// How a launch's blocks and threads share pixels and channels, as in reduce.cuh.
+/// The division of pixels and channels among a launch's blocks and threads, as in reduce.cuh.
 struct tiling {
   int chunk_pixels = 0;
   int columns = 0;
