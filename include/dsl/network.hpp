@@ -147,7 +147,8 @@ struct network {
   static constexpr bool is_sound = detail::checked<Input, Layers...>::why.holds();
 
   /// Number of devices that the layers are placed on: one more than the highest I of on<device<I>, ...>.
-  static constexpr int device_count = detail::with_transfers<detail::checked<Input, Layers...>>::view().size.devices;
+  static constexpr typename rules::constants<is_sound>::devices device_count{
+      detail::with_transfers<detail::checked<Input, Layers...>>::view().size.devices};
 
   /// The types of the constants below: dsl::shape and long long. In a broken network they compare equal to anything.
   using constants = rules::constants<is_sound>;
@@ -250,7 +251,13 @@ namespace detail {
 /// A placeholder for a network or a layer after an error has been reported.
 struct no_network {
   static constexpr bool is_sound = false;
-  static constexpr int device_count = 1;
+  static constexpr rules::unknown_count device_count{1};
+  static constexpr rules::unknown_shape output{};
+  static constexpr rules::unknown_count parameter_count{}, trainable_parameter_count{}, forward_macs{};
+  template <shape>
+  static constexpr bool gives = true;
+  template <auto...>
+  static constexpr bool trains_in = true;
   static constexpr graph_view view() { return network<features<2>, softmax>::view(); }
   static constexpr value lower(builder& b, value in) {
     b.require(false, {.broken = rule::is_reported, .first = in.shape});

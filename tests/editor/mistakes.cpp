@@ -110,7 +110,7 @@ struct prints {
 void train(trainer& t, dataset const& data, dataset const& test) {
   // MARKED: field designator 'verbose' does not refer to any field in type
   t.fit(data, {.epochs = 3, .verbose = 1});
-  // MARKED: validation: it takes a pointer to a data set; write .validation = &test
+  // MARKED: fit: .validation takes a pointer to a data set; write .validation = &test
   t.fit(data, {.epochs = 3, .validation = test});
   // MARKED: callback: the metric to watch is a template argument
   t.fit(data, {.epochs = 3, .callbacks = {early_stopping("val_loss")}});

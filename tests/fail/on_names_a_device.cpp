@@ -10,3 +10,4 @@ using model = dsl::network<dsl::image<3, 8, 8>, dsl::relu, dsl::on<dsl::device<1
 using model = dsl::network<dsl::image<3, 8, 8>, dsl::relu, dsl::on<1, dsl::conv2d<8, 3>>>;
 #endif
 constexpr dsl::shape output = model::output;
+static_assert(model::device_count == 2);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // LINES: 5
-// EXPECT: option: the value has the wrong type; the error's template arguments are the option, the type that it takes, and the type found
+// EXPECT: fit, compile: an option has a value of the wrong type; the error's template arguments are the option, the type that it takes, and the type found
 // EXPECT-RE: options_take_their_type<.*field::loss, (Takes=)?dsl::loss, (Found=)?char ?\[4\]
 #include <dsl/dsl.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: validation: it takes a pointer to a data set; write .validation = &test
+// EXPECT: fit: .validation takes a pointer to a data set; write .validation = &test
 // EXPECT-RE: validation_takes_a_pointer<.*dataset
 #include <dsl/dsl.hpp>
 

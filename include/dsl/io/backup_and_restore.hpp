@@ -4,6 +4,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/io/checkpoint.hpp>
 #include <dsl/io/save_freq.hpp>
+#include <dsl/rules/wrong_options.hpp>
 
 #include <cerrno>
 #include <cstdint>
@@ -36,6 +37,14 @@ struct backup_options {
 class backup_and_restore : public callback {
  public:
   explicit backup_and_restore(std::string path, backup_options const& o = {});
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
+  /// Options with a wrong name or value. GCC takes such options for this array.
+  template <int Given>
+  backup_and_restore(
+      std::string const& path,
+      broken::has_only_these_options<broken::field::save_freq, broken::field::delete_checkpoint, broken::field::restore,
+                                     broken::field::verbose, broken::field::out> const (&options)[Given]) = delete;
+#endif
 
   [[gnu::cold]] void on_restore(fit_run& run) override;
   [[gnu::cold]] void on_resume(fit_run& run) override;

@@ -75,9 +75,9 @@ struct compile_takes_a_network {
 
 template <class Network, op Last, bool GivesProbabilities>
 struct crossentropy_takes_probabilities {
-  static_assert(
-      GivesProbabilities,
-      "loss: categorical_crossentropy takes probabilities; end the network in softmax, or give compile() another loss");
+  static_assert(GivesProbabilities,
+                "loss: categorical_crossentropy takes probabilities; end the network in softmax, or in softmax2d for "
+                "a class per pixel, or give compile() another loss");
 };
 
 template <class Image, shape Size>

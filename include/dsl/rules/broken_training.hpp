@@ -6,8 +6,8 @@ namespace dsl::broken {
 template <class Thing, bool IsMetric>
 struct monitors_are_metrics {
   static_assert(IsMetric,
-                "monitor: it must be a metric: train_loss, train_accuracy, val_loss, val_accuracy, or a type with the "
-                "same members");
+                "monitor: it must be a metric: train_loss, train_accuracy, val_loss, val_accuracy, or a type with "
+                "name, more_is_better, of_validation and of(epoch_record)");
 };
 
 template <class Found, bool IsMetric>
@@ -25,14 +25,14 @@ struct fit_takes_data_and_options {
 template <bool Evaluates, class... Given>
 struct evaluate_takes_a_data_set {
   static_assert(Evaluates,
-                "evaluate: it takes a data set, then the batch's size, then the address of an observer; write "
+                "evaluate: it takes a data set, then batch_size as a number, then the address of an observer; write "
                 "evaluate(test, 64, &seen)");
 };
 
 template <bool Predicts, class... Given>
 struct predict_takes_a_data_set {
   static_assert(Predicts,
-                "predict: it takes a data set, then the batch's size; for numbers without a data set, write "
+                "predict: it takes a data set, then batch_size as a number; for numbers without a data set, write "
                 "predict_on_batch(samples, outputs)");
 };
 

@@ -43,12 +43,14 @@ template <bool Sound>
 struct constants {
   using shape = dsl::shape;
   using count = long long;
+  using devices = int;
 };
 /// The types of a broken network's constants.
 template <>
 struct constants<false> {
   using shape = unknown_shape;
   using count = unknown_count;
+  using devices = unknown_count;
 };
 
 }  // namespace dsl::rules

@@ -43,6 +43,15 @@ struct mode;
 struct baseline;
 struct restore_best_weights;
 struct start_from_epoch;
+struct save_best_only;
+struct save_weights_only;
+struct save_freq;
+struct initial_value_threshold;
+struct writer;
+struct written;
+struct out;
+struct delete_checkpoint;
+struct restore;
 }  // namespace field
 
 /// Stands for an option in braces whose name is wrong. GCC prints the options that there are, in their order.
@@ -61,25 +70,28 @@ struct compile_takes_the_optimizer_first;
 template <class Option, class Takes, class Found, bool Fits>
 struct options_take_their_type {
   static_assert(Fits,
-                "option: the value has the wrong type; the error's template arguments are the option, the type that it "
+                "fit, compile: an option has a value of the wrong type; the error's template arguments are the option, "
+                "the type that it "
                 "takes, and the type found");
 };
 
 template <class Option, class Takes, int Values>
 struct options_take_one_value {
-  static_assert(Values == 1,
-                "option: it takes one value, not a list; the error's template arguments are the option, the type that "
-                "it takes, and the number of values found; augment takes several steps as in_order{...}");
+  static_assert(
+      Values == 1,
+      "fit: an option takes one value, not a list; the error's template arguments are the option, the type that "
+      "it takes, and the number of values found; augment takes several steps as in_order{...}");
 };
 
 template <class Option, class Found, bool Fits>
 struct validation_takes_a_pointer {
-  static_assert(Fits, "validation: it takes a pointer to a data set; write .validation = &test");
+  static_assert(Fits, "fit: .validation takes a pointer to a data set; write .validation = &test");
 };
 
 template <class Option, class Found, bool InBraces>
 struct options_are_in_braces {
-  static_assert(InBraces, "option: it takes a list; write .callbacks = {...} or .metrics = {...}, even for one value");
+  static_assert(InBraces,
+                "fit: an option takes a list; write .callbacks = {...} or .metrics = {...}, even for one value");
 };
 
 template <class Option, bool Exists>

@@ -135,6 +135,12 @@ struct wrong_argument<First, Second, Third, Rest...> : rules::says<broken::compi
 template <executor First, optimizer Second, class Third, class... Rest>
 struct wrong_argument<First, Second, Third, Rest...> : rules::says<broken::compile_takes_options<Third, false>> {};
 
+/// The same, or that there is no network.
+template <class Network, class... Given>
+struct wrong_call : wrong_argument<Given...> {};
+template <class... Given>
+struct wrong_call<broken::nothing, Given...> : rules::says<broken::compile_takes_a_network<broken::nothing, false>> {};
+
 }  // namespace dsl::detail::TYPENET_MODE
 
 namespace dsl::TYPENET_MODE {
@@ -187,11 +193,17 @@ auto compile(Executor const&, Optimizer const&, compile_options const&) {
 }
 
 /// Accepts the arguments that no other compile() accepts, and reports which argument is wrong.
-template <class Network, class... Given>
-trainer compile(Given const&...) noexcept(sizeof(typename detail::wrong_argument<Given...>::type) != 0);
-template <class Network, class First, class Second>
+template <class Network = broken::nothing, class... Given>
+trainer compile(Given const&...) noexcept(sizeof(typename detail::wrong_call<Network, Given...>::type) != 0);
+template <class Network = broken::nothing, class First, class Second>
 trainer compile(First const&, Second const&,
-                compile_options const&) noexcept(sizeof(typename detail::wrong_argument<First, Second>::type) != 0);
+                compile_options const&) noexcept(sizeof(typename detail::wrong_call<Network, First, Second>::type) !=
+                                                 0);
+/// Reports that there is no network before an optimizer and options.
+template <class Network = broken::nothing, class First>
+  requires std::same_as<Network, broken::nothing>
+trainer compile(First const&, detail::options_in_braces const&) noexcept(
+    sizeof(broken::compile_takes_a_network<Network, sizeof(First) == 0>) != 0);
 
 /// Reports which of the options is wrong.
 template <class Network>

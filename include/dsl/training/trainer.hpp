@@ -56,9 +56,9 @@ class trainer {
     requires(!std::is_convertible_v<Data const&, dataset const&>)
   history fit(Data const&,
               fit_options const&) noexcept(sizeof(broken::fit_takes_data_and_options<false, Data, fit_options>) != 0);
-  template <class Labels>
-  history fit(dataset const&, Labels const&, detail::any_fit_options const&) noexcept(
-      sizeof(broken::fit_takes_data_and_options<false, dataset, Labels, fit_options>) != 0);
+  template <class Data, class Labels>
+  history fit(Data const&, Labels const&, detail::any_fit_options const&) noexcept(
+      sizeof(broken::fit_takes_data_and_options<false, Data, Labels, fit_options>) != 0);
   /// Options with a name that neither fit() nor another framework has. GCC takes such a list for this array.
   template <int Given>
   history fit(detail::anything const&, detail::fit_has_only const (&options)[Given]) = delete;
