@@ -160,7 +160,7 @@ struct network {
   /// batch_norm.
   static constexpr typename constants::count parameter_count{dsl::parameter_count(graph.view())};
   static constexpr typename constants::count trainable_parameter_count{dsl::trainable_parameter_count(graph.view())};
-  /// Multiply-adds of one sample's forward pass.
+  /// The number of multiply-adds in one sample's forward pass.
   static constexpr typename constants::count forward_macs{dsl::forward_macs(graph.view())};
 
   /// Asserts the shape of the output: static_assert(model::gives<shape{10}>). The error shows both shapes.

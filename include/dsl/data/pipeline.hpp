@@ -137,8 +137,8 @@ class batch_loader {
   void put_values(output_target const& t, std::int64_t sample, float* out) const;
   /// Writes target values: `wanted`, or those that the class `label` stands for if that is null.
   static void put_values(int count, int label, float const* wanted, float* out);
-  /// Makes the samples and the targets of batch `step` from the next samples of a stream. Those of other processes are
-  /// read, too.
+  /// Makes the samples and the targets of batch `step` from the next samples of a stream. Samples of other
+  /// processes are read, too, because a stream cannot skip any.
   void read_stream(std::int64_t step, slot& s);
   /// Writes a sample's labels in the order of the pixels of the transformed image. Returns the number of labels that
   /// are not -1.

@@ -30,7 +30,7 @@ struct picture_part {
 /// The numbers that sum_weighted computes at once. Compilers turn loops of a fixed size into vectors, even at -O2.
 inline constexpr std::size_t row_room = 16;
 /// Adds rows of `count` bytes, each multiplied by a weight, in the order of the rows. A row begins `stride` bytes
-/// behind the one before it. Writes `count` sums, followed by zeros up to a multiple of row_room. Each product and each
+/// after the one before it. Writes `count` sums, followed by zeros up to a multiple of row_room. Each product and each
 /// sum is rounded, whatever the compiler's flags.
 void sum_weighted(float* to, std::uint8_t const* from, std::size_t stride, float const* weights, int rows,
                   std::size_t count);

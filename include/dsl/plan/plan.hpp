@@ -146,7 +146,7 @@ enum class action : unsigned char {
   update,            // applies the optimizer to a device's trainable parameters
 };
 
-/// The content of an operand. It also determines what kind of object `index` is the number of.
+/// The content of an operand. operand::index is the number of an object of the kind that the comment begins with.
 enum class content : unsigned char {
   activation,          // tensor
   gradient,            // tensor: its gradient, of the loss

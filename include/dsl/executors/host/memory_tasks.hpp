@@ -27,7 +27,8 @@ long long vectors_of(V const& v, int lanes) {
   return v.block == lanes ? blocks_of(v.shape.channels, lanes) * v.shape.area() : v.shape.size() / lanes;
 }
 
-/// The functions turn 0 into 0, so unused lanes remain 0.
+/// Returns the task of a function of each value, or of two values; it is empty unless in_vectors() is true. The
+/// functions turn 0 into 0, so unused lanes remain 0.
 template <class Place>
 [[gnu::cold]] task rows_task(Place& at, view<float> const& to, bool accumulate, row_function f,
                              view<float const> const& x, view<float const> const& second) {

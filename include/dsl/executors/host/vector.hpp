@@ -113,8 +113,8 @@ template <int L>
 #endif
 }
 
-/// Adds a vector's values and their squares to sums in double: of the lower half and the upper one, then of their
-/// squares. `x` is the vector's address.
+/// Adds a vector's values and their squares to sums in double: the values of the lower half, those of the upper half,
+/// and the squares of each half. `x` is the vector's address.
 template <int L>
 [[gnu::always_inline]] inline void add_moments(typename vector<L>::doubles (&sums)[4], float const* x) {
   typename vector<L>::half v;

@@ -14,7 +14,7 @@ class attention_heads : public attention_products {
 
   /// Reads and writes the tokens of a window from now on: token i is pixel pixels[i].
   void look_at(int const* pixels) { pixels_ = pixels; }
-  /// Returns how many floats a copy of tokens takes whose head does not consist of whole blocks.
+  /// Returns the floats that a copy of tokens takes if the head does not consist of whole blocks.
   long long copied() const { return 1LL * (block_keys > most_queries() ? block_keys : most_queries()) * padded(); }
   /// Reads tokens as rows of padded() floats, times a factor. `part` is 0 for queries, 1 for keys, 2 for values, and 0
   /// for the output's gradient. `spare` has copied() floats.

@@ -98,7 +98,7 @@ class attention_products {
                score_row());
     }
   }
-  /// Adds weights values to the sums, for the same queries.
+  /// Adds the products of weights and values to the sums, for the same queries.
   void multiply_values(float const* weights, int first, int rows, float const* packed, int block, float* sums) const {
     int const L = lanes(), all = key_vectors(block), together = 128 / L;  // keys whose values stay in the cache
     for (int t = 0; t < column_tiles(vectors_); ++t) {

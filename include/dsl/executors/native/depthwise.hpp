@@ -52,9 +52,9 @@ struct depthwise_region {
   long long y_step = 0;
 };
 
-/// The common part of the passes of a depthwise convolution: the regions of their grids. Regions read images in place,
-/// or copies in panels if images are less than twice as wide as kernels span or if results and sources are not one to
-/// one.
+/// The common part of the passes of a depthwise convolution: the regions of their grids. Regions read images in place.
+/// They read copies in panels instead if an image is less than twice as wide as the span of the kernel, or if results
+/// and sources do not correspond one to one.
 class depthwise_regions {
  public:
   /// `from` and `to` are the shapes that the grids read and write.

@@ -18,8 +18,8 @@
 
 #include <cstdint>
 
-/// Ends the program. Tables of virtual functions refer to this function of the C++ library, which embedded programs
-/// need not link.
+/// Ends the program. Tables of virtual functions refer to this function of the C++ library. It is defined here, so that
+/// embedded programs need not link that library.
 // NOLINTNEXTLINE(bugprone-reserved-identifier, misc-definitions-in-headers)
 extern "C" [[gnu::weak, noreturn, gnu::cold]] void __cxa_pure_virtual() { __builtin_trap(); }
 

@@ -27,7 +27,7 @@ struct weights_options {
   /// load: whether the file must have all weights of the network, and nothing else. If .parts are given, it must have
   /// all weights of these parts, and nothing else whose name begins like theirs.
   bool strict = true;
-  /// load: whether to skip weights whose shape in the file is another one, such as those of a classifier for another
+  /// load: whether to skip weights that have a different shape in the file, such as those of a classifier for another
   /// number of classes.
   bool skip_mismatch = false;
   /// save, for torch: the value of every num_batches_tracked. If it is below 0, the number of the trainer's steps is

@@ -232,8 +232,8 @@ class replay {
   [[gnu::cold]] constexpr bool holds(content what, int index) {
     return state_->is(what, micro_, index) || breaks(plan_rule::values_live_to_their_last_use, index);
   }
-  /// Takes the buffer for a root at its first write, which ends the life of its former content. Later the root must
-  /// still have it.
+  /// At the first write of a root, records that the root has the buffer, which ends the life of the buffer's former
+  /// content. At later writes, checks that the root still has it.
   [[gnu::cold]] constexpr bool owns(content what, int root, bool& begun) {
     state& b = *state_;
     if (begun) return b.is(what, micro_, root) || breaks(plan_rule::values_live_to_their_last_use, root);
@@ -344,7 +344,7 @@ class replay {
   int time_ = 0;
   step const* now_running_ = nullptr;  // number step_
   int at_ = 0;                         // the operand that next() checks
-  int end_ = 0;                        // behind the step's last operand
+  int end_ = 0;                        // after the step's last operand
   operand const* current_ = nullptr;   // that next() has checked
   state* state_ = nullptr;             // of its buffer, once that is known to exist
 };

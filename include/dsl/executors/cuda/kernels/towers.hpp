@@ -10,7 +10,7 @@
 /// Specs of kernels/towers.cuh.
 namespace dsl::cu::kernels::TYPENET_MODE {
 
-/// Converts those of `count` gradients to floats that were computed in T, as stage_map says; see update().
+/// Converts to floats those of `count` gradients that were computed in T; stage_map says which: see update().
 ///   launch(T const* stage, unsigned char const* stage_map, float* gradients)
 inline kernel_spec widen_staged(storage t, long long count) {
   int const lanes = count % 4 == 0 ? 4 : 1;
