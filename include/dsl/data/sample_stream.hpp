@@ -54,7 +54,7 @@ dataset shuffle_stream(dataset data, int buffer, std::uint64_t seed);
 
 /// Reads the next `count` samples of a stream into memory, for a validation or to find a mean and a deviation. The
 /// training continues with the samples after them. Throws option_error if the data set has no stream, and data_error if
-/// the stream ends before.
+/// the stream ends earlier.
 dataset read_from_stream(dataset const& data, std::int64_t count);
 
 }  // namespace dsl::TYPENET_MODE

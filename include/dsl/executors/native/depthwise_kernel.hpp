@@ -38,7 +38,8 @@ struct depthwise_call {
   bool relu;  // negative numbers become 0
 };
 
-/// The largest number of pixels in a tile: enough sums to keep two units busy whose results take four cycles.
+/// The largest number of pixels in a tile: enough sums to keep two units busy, each of which takes four cycles for a
+/// result.
 inline constexpr int most_depthwise_pixels = 8;
 /// The largest number of taps in a call: those of a 3x3 kernel.
 inline constexpr int most_depthwise_taps = 9;

@@ -108,8 +108,8 @@ struct contents {
 
 /// The largest size of a header in bytes, as in the reference implementation.
 inline constexpr std::uint64_t largest_header = 100'000'000;
-/// The largest numbers of names and of axes. Both take more memory than bytes in the file, so these limits bound the
-/// memory that a hostile header can use.
+/// The largest numbers of names and of axes. A name or an axis takes more memory than it has
+/// bytes in the file, so these limits bound the memory that a hostile header can use.
 inline constexpr std::size_t most_names = 1'000'000;  // of tensors and metadata together
 inline constexpr std::size_t largest_rank = 64;       // that of PyTorch and NumPy
 /// The name under which a header stores the metadata.
