@@ -3,15 +3,19 @@
 """Twenty networks that others wrote, as typenet's types, by way of ONNX.
 
     foreign_networks.py ONNX_IMPORTED ONNX_TO_TYPENET [--networks NAME,... | all] [--exporters legacy,dynamo]
-                        [--keep FOLDER] [--table FILE]
+                        [--keep FOLDER] [--results FILE] [--table FILE]
 
 The list was fixed before the first of them was tried. Each network gets random weights, with a fixed seed, and is
 exported with both of PyTorch's exporters. Then typenet either predicts what onnxruntime predicts, to 1e-4 of the
 largest value, and the header that onnx_to_typenet prints compiles to the graph that made the predictions; or typenet
 refuses the file, with the node, its operator and the reason. At least 15 must agree, and no one may be wrong. --table
-writes docs/foreign_networks.md, --keep keeps the ONNX files and takes those that are there. Exit 77: a framework is missing; the networks of a missing library are left out.
+writes docs/foreign_networks.md, --keep keeps the ONNX files and takes those that are there. --results appends each
+result to a file; what it has is not tried again. Exit 77: a framework is missing; the networks of a missing library are
+left out.
 """
 import argparse
+import datetime
+import json
 import os
 import re
 import sys
@@ -33,8 +37,8 @@ at least 5 %. The number is the largest difference from the outputs of onnxrunti
 typenet cannot express a network, the table has the error of `onnx_to_typenet`. [From PyTorch to
 C++](from_pytorch.md) lists the operators that are read.
 
-| Network | Library | Input | older exporter | newer exporter |
-|---|---|---|---|---|
+| Network | Library | Input | older exporter | newer exporter | Date |
+|---|---|---|---|---|---|
 """
 
 
@@ -267,6 +271,7 @@ def main():
     p.add_argument("--exporters", default="legacy,dynamo")
     p.add_argument("--no-headers", dest="headers", action="store_false", help="do not compile the headers")
     p.add_argument("--keep", type=Path)
+    p.add_argument("--results", type=Path)
     p.add_argument("--table", type=Path)
     a = p.parse_args()
     a.program, a.tool = Path(a.program).resolve(), Path(a.tool).resolve()
@@ -278,39 +283,63 @@ def main():
     warnings.simplefilter("ignore")
     names = list(NETWORKS) if a.networks == "all" else a.networks.split(",")
     exporters = a.exporters.split(",")
-    bad, agree, tried, rows = 0, 0, 0, []
+    results = {}  # by network and exporter
+    if a.results and a.results.exists():
+        for line in a.results.read_text().splitlines():
+            found = json.loads(line)
+            results[found["network"], found["exporter"]] = found
+
+    def keep(name, exporter, size, text):
+        print(f"{name} {exporter}: {text}", flush=True)
+        results[name, exporter] = {"network": name, "exporter": exporter, "input": size, "result": text,
+                                   "date": str(datetime.date.today())}
+        if a.results:
+            with a.results.open("a") as out:
+                out.write(json.dumps(results[name, exporter]) + "\n")
+
     if a.keep:
         a.keep.mkdir(parents=True, exist_ok=True)
     for name in names:
-        results = []
+        left = [e for e in exporters if not (name, e) in results]
+        if not left:
+            continue
         try:
             model, x = prepared(name)
         except ImportError as e:
             print(f"{name}: skipped: {e}", flush=True)
             continue
         except ValueError as e:  # a model that its library cannot make here
-            print(f"{name}: {e}", flush=True)
-            rows.append(f"| {name} | {NETWORKS[name][0]} | | not tried: {str(e).splitlines()[0]} | |")
-            tried += 1
+            for exporter in left:
+                keep(name, exporter, "", f"not tried: {str(e).splitlines()[0]}")
             continue
-        tried += 1
-        for exporter in exporters:
+        for exporter in left:
             with tempfile.TemporaryDirectory() as folder:
                 try:
-                    results.append(attempt(a, name, exporter, model, x, Path(folder)))
+                    text = attempt(a, name, exporter, model, x, Path(folder))
                 except Exception as e:  # noqa: BLE001, an exporter may raise anything
                     failed = str(e).strip().splitlines() or [type(e).__name__]
                     is_export = not isinstance(e, RuntimeError) or type(e).__module__ != "builtins"
-                    results.append("the exporter fails" if is_export else f"FAILED: {failed[0][:300]}")
-                    bad += 0 if is_export else 1
-                print(f"{name} {exporter}: {results[-1]}", flush=True)
-        agree += any(re.fullmatch(r"\d\.\de-\d+", r) for r in results)
-        size = "x".join(map(str, x.shape[1:]))
-        rows.append(f"| {name} | {NETWORKS[name][0]} | {size} | " + " | ".join(r.replace("|", "\\|") for r in results) + " |")
-    print(f"{agree} of {tried} networks agree, {bad} wrong")
+                    text = "the exporter fails" if is_export else f"FAILED: {failed[0][:300]}"
+            keep(name, exporter, "x".join(map(str, x.shape[1:])), text)
+    agreeing = {name for (name, _), r in results.items() if re.fullmatch(r"\d\.\de-\d+", r["result"])}
+    bad = sum(r["result"].startswith("FAILED") for r in results.values())
+    tried = len({name for name, _ in results})
+    print(f"{len(agreeing)} of {tried} networks agree, {bad} wrong")
     if a.table:
-        a.table.write_text(INTRO + "\n".join(rows) + "\n\nVersions: " + versions() + ".\n")
-    return 1 if bad or (a.networks == "all" and agree < 15 * tried / 20) else 0
+        a.table.write_text(page(results))
+    return 1 if bad or (a.networks == "all" and len(agreeing) < 15 * tried / 20) else 0
+
+
+def page(results):
+    """Returns the text of docs/foreign_networks.md."""
+    rows = []
+    for name, (library, _) in NETWORKS.items():
+        own = [results.get((name, e)) for e in ("legacy", "dynamo")]
+        known = [r for r in own if r]
+        if known:
+            cells = [r["result"].replace("|", "\\|") if r else "not tried" for r in own]
+            rows.append(" | ".join([f"| {name}", library, known[0]["input"], *cells, max(r["date"] for r in known) + " |"]))
+    return INTRO + "\n".join(rows) + "\n\nVersions: " + versions() + ".\n"
 
 
 if __name__ == "__main__":

@@ -215,6 +215,19 @@ TEST_CASE("onnx import: blocks are repeated and have the names of the file's pat
                                         "fc.bias"};
   CHECK(net.weight_names() == wanted);
   CHECK(net.weights(4) == std::vector<float>{2, 0, 0, 2});
+
+  // A block with nothing but another module keeps its number.
+  model nested;
+  from = "x";
+  for (std::string const name : {"blocks.0.layers.a", "blocks.0.layers.b", "blocks.1.layers.a", "blocks.1.layers.b"}) {
+    nested.tensor(name + ".weight", {2, 2, 1, 1}, {1, 0, 0, 1});
+    nested.add("Conv", {from, name + ".weight"}, name);
+    from = name;
+  }
+  nested.add("Relu", {from}, "y");
+  CHECK(dsl::imported_network(nested.bytes(), "x.onnx", "").weight_names() ==
+        std::vector<std::string>{"blocks.0.layers.a.weight", "blocks.0.layers.b.weight", "blocks.1.layers.a.weight",
+                                 "blocks.1.layers.b.weight"});
 }
 
 TEST_CASE("onnx import: a concat that an exporter has flattened gets its branches back", "[onnx]") {

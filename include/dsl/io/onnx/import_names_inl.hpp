@@ -130,8 +130,8 @@ TYPENET_INLINE bool onnx_namer::number(std::vector<onnx_tree>& all) {
       each = std::move(only);
       continue;
     }
-    // A numbered list has layers with weights and without a name.
-    each.what = each.numbers ? word::numbered : word::sequential;
+    // A numbered list has layers with weights and without a name. A sequential of one layer would be that layer itself.
+    each.what = each.numbers || each.children.size() == 1 ? word::numbered : word::sequential;
     each.name.clear();
   }
   return true;
