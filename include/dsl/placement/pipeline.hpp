@@ -9,16 +9,6 @@
 
 namespace dsl {
 
-namespace detail {
-
-template <class Pipeline, int Batch>
-struct filled_parts : broken::micro_batches_have_samples<Pipeline, Batch, Pipeline::smallest_micro_batch(Batch),
-                                                         has_batch_norm(Pipeline::view()) ? 2 : 1> {
-  static constexpr int batch = Batch;
-};
-
-}  // namespace detail
-
 /// A network that processes each batch as M micro-batches, one after the other, so that its devices work at the same
 /// time: device 1 computes micro-batch 0 while device 0 computes micro-batch 1 (GPipe; Huang et al. 2019). There is one
 /// update for each batch, with the gradients summed over the micro-batches in order. A batch_norm normalises each
@@ -54,7 +44,11 @@ struct pipeline : Network {
   /// A constant batch size. If the network has a batch_norm and a micro-batch would be a single sample, it is a compile
   /// error.
   template <int Samples>
-  static constexpr int batch = detail::filled_parts<pipeline, Samples>::batch;
+  static constexpr int batch =
+      alignof(broken::micro_batches_have_samples < pipeline, Samples, pipeline::smallest_micro_batch(Samples),
+              detail::has_batch_norm(Network::view()) ? 2 : 1 >) == 1
+          ? Samples
+          : 0;
   static constexpr int smallest_micro_batch(int batch) { return detail::smallest_micro_batch(batch, M); }
 
   /// Prints the table of layers, with the memory for training in M micro-batches. Needs <dsl/text.hpp>.

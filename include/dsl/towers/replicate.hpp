@@ -37,11 +37,6 @@ template <class Towers, int Batch>
 struct filled_towers_parts<Towers, Batch>
     : broken::micro_batches_have_samples<Towers, Batch, smallest_micro_batch_of<Towers>(Batch),
                                          has_batch_norm(Towers::view()) ? 2 : 1> {};
-template <class Towers, int Batch>
-struct filled : broken::towers_have_samples<Towers, Batch, Towers::smallest_part(Batch), samples_needed<Towers>()>,
-                filled_towers_parts<Towers, Batch> {
-  static constexpr int batch = Batch;
-};
 
 }  // namespace dsl::detail
 
@@ -83,7 +78,12 @@ struct replicate : Network {
   /// A constant batch size. It is a compile error if a tower would have no sample, or if it would have a single sample
   /// and normalise it alone in a batch_norm: fit(data, {.batch_size = model::batch<256>}).
   template <int Samples>
-  static constexpr int batch = detail::filled<replicate, Samples>::batch;
+  static constexpr int batch =
+      alignof(broken::towers_have_samples<replicate, Samples, replicate::smallest_part(Samples),
+                                          detail::samples_needed<replicate>()>) == 1 &&
+              alignof(detail::filled_towers_parts<replicate, Samples>) == 1
+          ? Samples
+          : 0;
   /// Whether every tower gets more than one sample of a batch of this size.
   static constexpr bool fills_towers(int batch) { return smallest_part(batch) > 1; }
   static constexpr int smallest_part(int batch) {
