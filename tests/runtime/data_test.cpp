@@ -158,6 +158,7 @@ TEST_CASE("a data set's views share its memory", "[data]") {
 TEST_CASE("a data set refuses what doesn't fit", "[data]") {
   require_error([] { dsl::in_memory_dataset({1, 2, 2}, 2, bytes_of(7, 0), {0, 1}); },
                 {"2 samples of 4 bytes each", "found 7"});
+  require_error([] { dsl::in_memory_dataset({1, 2, 2}, 2, {1}, {0}); }, {"be 1 sample of 4 bytes; found 1 byte;"});
   require_error([] { dsl::in_memory_dataset({1, 2, 2}, 2, bytes_of(8, 0), {0, 2}); },
                 {"0 to 1", "found 2", "sample 1"});
   require_error([] { dsl::in_memory_dataset({1, 2, 2}, 2, bytes_of(8, 0), {-1, 0}); }, {"found -1"});

@@ -244,7 +244,7 @@ TEST_CASE("pixels: what does not fit is refused") {
                       {"found 2 in row 1, column 1 of sample 1", "0 to 1, or -1"});
   refuses<data_error>([&] { make(2, {0, 1, 0, 1, 0, -2, 0, 1, 0, 1, 1, 1}); }, {"found -2 in row 1, column 2"});
   refuses<data_error>([&] { make(2, std::vector<std::int32_t>(11)); }, {"2x3 labels", "11"});
-  refuses<data_error>([&] { make(2, std::vector<std::int32_t>(6)); }, {"1 samples", "12"});
+  refuses<data_error>([&] { make(2, std::vector<std::int32_t>(6)); }, {"1 sample must", "12"});
   refuses<data_error>([&] { make(2, std::vector<std::int32_t>(12, 9), 9); },
                       {"at least one pixel must have a class", "2 images"});
   refuses<option_error>([&] { make(1, std::vector<std::int32_t>(12)); }, {"2 or more"});
@@ -252,7 +252,7 @@ TEST_CASE("pixels: what does not fit is refused") {
       [] { in_memory_pixel_classes({1, 0, 3}, std::vector<float>(2), 2, std::vector<std::int32_t>(2)); }, {"1x0x3"});
   refuses<data_error>(
       [] { in_memory_pixel_dataset({1, 1, 2}, std::vector<std::uint8_t>(3), 2, std::vector<std::int32_t>(2)); },
-      {"1 images of 2 bytes each; found 3"});
+      {"1 image of 2 bytes; found 3 bytes"});
 
   dataset const data = maps(8, 4);
   trainer three = compile<mapper<3>>(reference{}, sgd{});

@@ -95,8 +95,10 @@ TYPENET_INLINE dataset in_memory_dataset(dsl::shape sample, int classes, std::ve
   auto const count = static_cast<std::int64_t>(labels.size());
   auto const found = static_cast<std::int64_t>(pixels.size());
   if (found % bytes != 0 || found / bytes != count)  // the product may overflow
-    detail::throw_error<data_error>({"dataset: there must be ", count, " samples of ", bytes, " bytes each; found ",
-                                     found, " bytes; check the shape and the number of labels"});
+    detail::throw_error<data_error>({"dataset: there must be ", count, count == 1 ? " sample of " : " samples of ",
+                                     bytes, bytes == 1 ? " byte" : " bytes", count == 1 ? "" : " each", "; found ",
+                                     found, found == 1 ? " byte" : " bytes",
+                                     "; check the shape and the number of labels"});
   auto const owner = std::make_shared<std::vector<std::uint8_t> const>(std::move(pixels));
   return make_dataset(sample, classes,
                       {{{owner->data(), bytes, count}}, std::move(labels), std::move(class_names), {owner}});
