@@ -135,10 +135,16 @@ struct wrong_argument<First, Second, Third, Rest...> : rules::says<broken::compi
 template <executor First, optimizer Second, class Third, class... Rest>
 struct wrong_argument<First, Second, Third, Rest...> : rules::says<broken::compile_takes_options<Third, false>> {};
 
-/// The same, or that there is no network.
+/// The same, or that there is no network. For an argument with an error of its own, nvcc would report that, too.
 template <class Network, class... Given>
-struct wrong_call : wrong_argument<Given...> {};
+struct wrong_call {
+  using type = rules::nothing;
+};
+template <class Network, class... Given>
+  requires(is_known<Given> && ...)
+struct wrong_call<Network, Given...> : wrong_argument<Given...> {};
 template <class... Given>
+  requires(is_known<Given> && ...)
 struct wrong_call<broken::nothing, Given...> : rules::says<broken::compile_takes_a_network<broken::nothing, false>> {};
 
 }  // namespace dsl::detail::TYPENET_MODE
@@ -226,8 +232,8 @@ trainer compile(detail::any_executor const&, detail::any_optimizer const&,
 /// Options whose values have an error of their own, which GCC has reported.
 template <class Network>
 trainer compile(detail::any_optimizer const&, ...) = delete;
-#else
-/// Reports that there is nothing but options.
+#elif defined(__clang__) && !defined(__CUDACC__)
+/// Reports that there is nothing but options. nvcc would also take an argument with an error of its own for options.
 template <class Network>
 trainer compile(detail::options_in_braces const&) noexcept(
     sizeof(broken::compile_takes_an_optimizer<detail::options_in_braces, sizeof(Network*) == 0>) != 0);
