@@ -287,7 +287,7 @@ TEST_CASE("pixels: what does not fit is refused") {
     some[59] = 1;
     return in_memory_pixel_classes({2, 6, 5}, std::vector<float>(120), 4, std::move(some));
   }();
-  refuses<data_error>([&] { four.evaluate(bare.first(1)); }, {"1 images without a labelled pixel"});
+  refuses<data_error>([&] { four.evaluate(bare.first(1)); }, {"1 image without a labelled pixel"});
   refuses<data_error>([&] { four.fit(bare.first(1), {.batch_size = 1}); }, {"fit", "without a labelled pixel"});
   std::uint64_t const steps = four.steps();
   dataset const empty = bare.first(1);

@@ -43,7 +43,8 @@ TYPENET_INLINE std::int64_t check_pixel_labels(dsl::shape const& sample, int cla
   }
   if (none == found)
     throw_error<data_error>({"dataset: at least one pixel must have a class; found ", found / area,
-                             " images without a labelled pixel; check the labels and the ignored value"});
+                             found == area ? " image" : " images",
+                             " without a labelled pixel; check the labels and the ignored value"});
   return found / area;
 }
 

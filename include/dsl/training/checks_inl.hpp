@@ -115,7 +115,8 @@ TYPENET_INLINE void require_pixel_classes(graph_view const& g, int k, loss l, da
   for (std::int64_t i = 0; i < data.size * data.labels_each(); ++i)
     if (data.labels(0)[i] >= 0) return;
   throw_error<data_error>({what, ": at least one pixel must have a class; found ", data.size,
-                           " images without a labelled pixel; choose another part of the data"});
+                           data.size == 1 ? " image" : " images",
+                           " without a labelled pixel; choose another part of the data"});
 }
 
 TYPENET_INLINE void require_target(graph_view const& g, int k, loss l, dataset const& data, shape const& sample,
