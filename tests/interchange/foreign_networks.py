@@ -337,8 +337,10 @@ def page(results):
         own = [results.get((name, e)) for e in ("legacy", "dynamo")]
         known = [r for r in own if r]
         if known:
-            cells = [r["result"].replace("|", "\\|") if r else "not tried" for r in own]
-            rows.append(" | ".join([f"| {name}", library, known[0]["input"], *cells, max(r["date"] for r in known) + " |"]))
+            last = max(r["date"] for r in known)
+            cells = [r["result"].replace("|", "\\|") + ("" if r["date"] == last else f" ({r['date']})") if r
+                     else "not tried" for r in own]
+            rows.append(" | ".join([f"| {name}", library, known[0]["input"], *cells, last + " |"]))
     return INTRO + "\n".join(rows) + "\n\nVersions: " + versions() + ".\n"
 
 

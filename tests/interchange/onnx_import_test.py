@@ -266,7 +266,8 @@ def check(a, name, exporter, folder):
         raise RuntimeError(f"the predictions differ by {error}")
     names = check_header(a, path, folder, printed) if a.headers else []
     if a.headers and exporter == "kept":  # then nothing is merged, and every weight has PyTorch's name
-        wanted = [k for k in model.state_dict() if not k.endswith("num_batches_tracked") and not k.startswith(("aux", "AuxLogits"))]
+        wanted = [k for k in model.state_dict() if not k.endswith(("num_batches_tracked", "relative_position_index", "relative_coords_table"))
+                  and not k.startswith(("aux", "AuxLogits"))]
         if is_segmentation:
             wanted = ["model." + k for k in wanted]
         if collections.Counter(names) != collections.Counter(wanted):
