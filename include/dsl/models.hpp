@@ -7,6 +7,7 @@
 #include <dsl/models/swin.hpp>
 #include <dsl/models/swin_v2.hpp>
 #include <dsl/models/maxvit.hpp>
+#include <dsl/models/mlp_mixer.hpp>
 #include <dsl/models/gpt.hpp>
 #include <dsl/models/time_series.hpp>
 #include <dsl/models/squeezenet.hpp>

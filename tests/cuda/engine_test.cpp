@@ -780,6 +780,7 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
   using embedded = network<token_numbers<9>, embedding<5, 4>, flatten, dense<3>, softmax>;
   using placed_tokens = network<image<3, 8, 8>, position_embedding, flatten, dense<3>, softmax>;
   using one_token = network<image<3, 8, 8>, token_slice<0>, dense<3>, softmax>;
+  using turned = network<image<3, 8, 8>, transpose_tokens, flatten, dense<3>, softmax>;
   using recurring = network<sequence<3, 8>, lstm<4, last_step>, dense<3>, softmax>;
   using remembering = network<sequence<3, 8>, gru<4, last_step>, dense<3>, softmax>;
   using enlarged = network<image<3, 8, 8>, upsample2d<2>, flatten, dense<3>, softmax>;
@@ -814,6 +815,7 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
         std::pair{embedded::view(), "cuda: embedding has no kernel"},
         std::pair{placed_tokens::view(), "cuda: position_embedding has no kernel"},
         std::pair{one_token::view(), "cuda: token_slice has no kernel"},
+        std::pair{turned::view(), "cuda: transpose_tokens has no kernel"},
         std::pair{recurring::view(), "cuda: lstm has no kernel"},
         std::pair{remembering::view(), "cuda: gru has no kernel"},
         std::pair{enlarged::view(), "cuda: upsample2d has no kernel"},

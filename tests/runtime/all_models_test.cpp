@@ -116,6 +116,10 @@ TEST_CASE("models: the number of names, and names from the depth of each model",
   CHECK(has<models::convnext_tiny<>>("features.1.0.layer_scale"));
   CHECK(has<models::convnext_tiny<>>("features.6.1.weight"));
   CHECK(has<models::convnext_tiny<>>("classifier.2.weight"));
+  CHECK(has<models::mixer_s32<>>("stem.proj.bias"));
+  CHECK(has<models::mixer_s32<>>("blocks.7.mlp_tokens.fc2.weight"));
+  CHECK(has<models::mixer_s32<>>("blocks.0.mlp_channels.fc1.bias"));
+  CHECK(has<models::mixer_s32<>>("head.weight"));
   CHECK(has<models::swin_t<>>("features.0.2.bias"));
   CHECK(has<models::swin_t<>>("features.1.1.attn.relative_position_bias_table"));
   CHECK(has<models::swin_t<>>("features.2.reduction.weight"));

@@ -441,6 +441,8 @@ TEST_CASE("gradients: tokens", "[gradients]") {
   through<conv2d<3, 1>, class_token, position_embedding, token_slice<0>>();
   through<class_token, conv2d<9, 1>, attention<3>, token_slice<1, 5>, dsl::tanh, token_slice<2, 3>>();
   through<concat<token_slice<0, 4>, token_slice<5, 4>>, frozen<class_token, position_embedding>, conv2d<2, 1>>();
+  through<transpose_tokens, pointwise_dense<3>, transpose_tokens, dsl::tanh>();
+  through<concat<transpose_tokens, sequential<dsl::tanh, transpose_tokens>>, pointwise_dense<2>>();
   alone_in_place_and_in_concat<position_embedding>();
   check_network<image<3, 2, 4>, class_token, position_embedding, token_slice<0>, dense<3>, softmax>();
 }

@@ -106,6 +106,10 @@ TEST_CASE("onnx import: training does not change the constants of a file, only i
         }) == "network<features<3>, frozen<channel_scale>>;");
   CHECK(made([&](model& m) { m.numbers("w", {2, 3, 4}), m.add("Mul", {"x", "w"}, "y"); }) ==
         "network<features<3>, channel_scale>;");
+  CHECK(made([&](model& m) {  // as many weights as the file has
+          m.numbers("w", {2, 3, 4}), m.add("Mul", {"x", "w"}, "a"), m.numbers("b", {5, 6, 7});
+          m.add("Add", {"a", "b"}, "y");
+        }) == "network<features<3>, conv2d<3, 1, groups<3>>>;");
   CHECK(made([&](model& m) {  // computed from a weight
           m.numbers("w", {2, 3, 4}), m.add("Neg", {"w"}, "c"), m.add("Mul", {"x", "c"}, "y");
         }) == "network<features<3>, channel_scale>;");
@@ -566,6 +570,25 @@ TEST_CASE("onnx import: operators on constants are computed as ONNX defines them
     m.numbers("w", {1, 2, 3}), scattered(m, {0, outside}), m.add("Mul", {"x", "c"}, "y");
     CHECK_THAT(complaint(m.bytes(), onnx_fault::damaged), Catch::Contains("must have places within the tensor"));
   }
+  auto const reduced = [](char const* type, std::int64_t axis, bool keeps) {
+    model m({1, 3});
+    m.tensor("w", {2, 3}, {1, -2, 3, 4, 5, 6}), m.wholes("axis", {axis});
+    pb::NodeProto& n = m.add(type, {"w", "axis"}, "c");
+    pb::AttributeProto& a = *n.add_attribute();
+    a.set_name("keepdims"), a.set_type(pb::AttributeProto::INT), a.set_i(keeps ? 1 : 0);
+    m.add("Mul", {"x", "c"}, "y");
+    return dsl::imported_network(m.bytes(), "x.onnx", "").weights(0);
+  };
+  CHECK(reduced("ReduceSum", 0, true) == floats{5, 3, 9});
+  CHECK(reduced("ReduceProd", 0, false) == floats{4, -10, 18});
+  CHECK(reduced("ReduceMean", -2, true) == floats{2.5F, 1.5F, 4.5F});
+  CHECK(reduced("ReduceMax", 0, true) == floats{4, 5, 6});
+  CHECK(reduced("ReduceMin", 0, false) == floats{1, -2, 3});
+  CHECK(reduced("ReduceL1", 0, true) == floats{5, 7, 9});
+  CHECK(reduced("ReduceSumSquare", 0, true) == floats{17, 29, 45});
+  CHECK(scale({3, 4, 0}, [](model& m) {  // over all axes, as one number
+          m.add("ReduceL2", {"w"}, "a"), m.add("Mul", {"a", "w"}, "c");
+        }) == floats{15, 20, 0});
   auto const refused = [](std::function<void(model&)> const& add, char const* why) {
     model m({1, 3});
     m.numbers("w", {2, 3, 4}), m.numbers("v", {3, 2, 1}), m.numbers("n", {7});
@@ -575,6 +598,8 @@ TEST_CASE("onnx import: operators on constants are computed as ONNX defines them
   for (char const* type : {"HardSigmoid", "LeakyRelu", "Gelu", "Elu", "Swish"})
     refused([&](model& m) { m.add(type, {"w"}, "c"); },
             (std::string(type) + ") must be an operator that typenet can compute for constants").c_str());
+  refused([](model& m) { m.add("ReduceLogSum", {"w"}, "c"); },
+          "ReduceLogSum) must be an operator that typenet can compute for constants");
   refused([](model& m) { m.add("Max", {"w", "v", "n"}, "c"); }, "must have two operands; found 3");
   refused([](model& m) { m.add("Min", {"w"}, "c"); }, "must have two operands; found 1");
   refused([](model& m) { m.add("Neg", {"w", "v"}, "c"); }, "must have one operand; found 2");

@@ -140,6 +140,37 @@ TEST_CASE("onnx import: tokens of an image have a class token and positions, and
   CHECK_THAT(complaint(twice.bytes(), onnx_fault::unsupported), Catch::Contains("must read an input of the network"));
 }
 
+TEST_CASE("onnx import: a dense layer over the tokens is one over the channels of a transposed value", "[onnx]") {
+  model m({1, 2, 2, 3});  // the block of a mixer, without its norm
+  m.wholes("row", {1, 2, 6}), m.add("Reshape", {"x", "row"}, "a");
+  model::set(m.add("Transpose", {"a"}, "tokens"), "perm", {0, 2, 1});
+  m.add("Tanh", {"tokens"}, "b"), model::set(m.add("Transpose", {"b"}, "c"), "perm", {0, 2, 1});
+  m.tensor("fc1.weight", {6, 4}, counted(24)), m.add("MatMul", {"c", "fc1.weight"}, "d"), m.add("Relu", {"d"}, "e");
+  m.tensor("fc2.weight", {4, 6}, counted(24)), m.add("MatMul", {"e", "fc2.weight"}, "f");
+  model::set(m.add("Transpose", {"f"}, "g"), "perm", {0, 2, 1});
+  m.add("Add", {"tokens", "g"}, "y");
+  std::string header;
+  for (char const c : dsl::imported_network(m.bytes(), "x.onnx", "").header("x"))
+    if (c != ' ' && c != '\n') header += c;
+  CHECK_THAT(header, Catch::Contains("add<token_slice<0,6>,sequential<dsl::tanh,transpose_tokens,named<\"fc1\","
+                                     "pointwise_dense<4,bias<false>>>,relu,named<\"fc2\",pointwise_dense<6,"
+                                     "bias<false>>>,transpose_tokens>>;"));
+
+  model scaled({1, 2, 1, 6});  // a number for each channel of a value whose tokens are mixed
+  scaled.wholes("row", {1, 2, 6}), scaled.add("Reshape", {"x", "row"}, "a");
+  scaled.tensor("w", {6, 6}, counted(36)), scaled.add("MatMul", {"a", "w"}, "b");
+  scaled.tensor("gamma", {2, 1}, {3, 4}), scaled.add("Mul", {"gamma", "b"}, "y");
+  CHECK(layers_of(scaled.bytes()) ==
+        "network<image<2, 1, 6>, transpose_tokens, pointwise_dense<6, bias<false>>, transpose_tokens, channel_scale>;");
+
+  model gated({1, 2, 2, 3});  // by a value whose tokens are mixed
+  gated.wholes("row", {1, 2, 6}), gated.add("Reshape", {"x", "row"}, "a"), gated.add("Relu", {"a"}, "b");
+  gated.tensor("w", {6, 6}, counted(36)), gated.add("MatMul", {"b", "w"}, "c"), gated.add("Mul", {"c", "a"}, "y");
+  CHECK(layers_of(gated.bytes()) ==
+        "network<image<2, 2, 3>, multiply<sequential<relu, transpose_tokens, pointwise_dense<6, bias<false>>>, "
+        "transpose_tokens>>;");
+}
+
 TEST_CASE("onnx import: group_norm and layer_norm are recognised in the operators that exporters write", "[onnx]") {
   model groups({1, 4, 2, 3});
   groups.wholes("apart", {0, 2, -1}), groups.add("Reshape", {"x", "apart"}, "a");

@@ -38,8 +38,9 @@ using swin_v2 = network<image<3, 64, 64>,
                         named<"features", numbered<conv2d<8, 4, stride<4>, pad<0>>, identity, layer_norm<>>,
                               models::swin_v2_stage<8, 2, 0, 2, 4, 0.0>, models::swin_v2_merging<16>>,
                         layer_norm<>, models::classifier<"head", 10>>;
-using vision = network<image<3, 16, 16>, conv2d<16, 4, stride<4>, pad<0>>, class_token, position_embedding,
-                       pointwise_dense<48>, attention<4>, token_slice<0, 1>, flatten, dense<10>, softmax>;
+using vision =
+    network<image<3, 16, 16>, conv2d<16, 4, stride<4>, pad<0>>, class_token, position_embedding, pointwise_dense<48>,
+            attention<4>, transpose_tokens, token_slice<0, 1>, flatten, dense<10>, softmax>;
 using text = network<token_numbers<6>, embedding<20, 8>, position_embedding, pointwise_dense<24>, causal_attention<2>,
                      flatten, dense<10>, softmax>;
 using waves = network<sequence<2, 12>, conv1d<4, 3>, lstm<4>, gru<4, last_step>, dense<10>, softmax>;

@@ -68,6 +68,7 @@ static_assert(parameters_of<models::vit_b_32<>> == 88'224'232);
 static_assert(parameters_of<models::vit_l_16<>> == 304'326'632);
 static_assert(parameters_of<models::vit_l_32<>> == 306'535'400);
 static_assert(parameters_of<models::vit_h_14<>> == 632'045'800);
+static_assert(parameters_of<models::mixer_b16<>> == 59'880'472);
 static_assert(parameters_of<models::swin_s<>> == 49'606'258);
 static_assert(parameters_of<models::swin_b<>> == 87'768'224);
 template <class Model>

@@ -299,6 +299,9 @@ static_assert(on<48, 8, 6, dsl::position_embedding>::trainable_parameter_count =
 static_assert(on<48, 8, 6, dsl::position_embedding>::view().parameters[0].rank == 3);
 static_assert(on<48, 8, 6, dsl::token_slice<40, 8>>::output == shape{48, 1, 8});
 static_assert(on<48, 8, 6, dsl::token_slice<47>>::output == shape{48});
+static_assert(on<48, 4, 6, dsl::transpose_tokens>::output == shape{24, 1, 48});
+static_assert(on<48, 1, 1, dsl::transpose_tokens>::output == shape{1, 1, 48});
+static_assert(on<48, 4, 6, dsl::transpose_tokens, dsl::pointwise_dense<9>>::forward_macs == 24 * 9 * 48);
 using embedded = dsl::network<dsl::token_numbers<24>, dsl::embedding<100, 12>>;
 static_assert(embedded::input == shape{1, 1, 24} && embedded::output == shape{12, 1, 24});
 static_assert(embedded::trainable_parameter_count == 1'200 && embedded::forward_macs == 0);

@@ -36,6 +36,8 @@ static_assert(on_pictures<models::vit_b_16<>>::forward_macs == 17'563'828'224); 
 static_assert(parameters_of<models::swin_t<>> == 28'288'354);
 static_assert(rate_of_last_path(on_pictures<models::swin_t<>>::view()) == 0.2);
 static_assert(parameters_of<models::maxvit_t<>> == 30'919'624);
+static_assert(parameters_of<models::mixer_s32<>> == 19'104'624);  // as in timm
+static_assert(on_pictures<models::mixer_s32<>>::output == shape{1000});
 
 static_assert(on_pictures<models::resnet18<>>::output == shape{1000});
 static_assert(network<image<3, 64, 64>, models::resnet18<10>>::output == shape{10});  // any size

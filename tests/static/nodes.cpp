@@ -357,6 +357,8 @@ static_assert(given<op::merge_pixels, 1, 36, 3, 3> == astray && given<op::merge_
 static_assert(on_picture<dsl::merge_pixels<3>>.broken == unfilled);
 static_assert(on_picture<dsl::merge_pixels<0>>.broken == unfilled);
 static_assert(on_picture<dsl::token_slice<63, 2>>.broken == rule::slice_is_in_the_tokens);
+static_assert(given<op::transpose_tokens, 1, 64, 1, 4> == rule::holds);
+static_assert(given<op::transpose_tokens, 1, 64, 4, 1> == astray && given<op::transpose_tokens, 1, 32, 1, 4> == astray);
 static_assert(on_picture<dsl::token_slice<0, 0>>.broken == rule::slice_is_in_the_tokens);
 static_assert(on_picture<dsl::pointwise_dense<0>>.broken == rule::units_are_positive);
 static_assert(given<op::flatten, 1, 256, 1, 1> == rule::holds && given<op::flatten, 1, 255, 1, 1> == astray);

@@ -465,6 +465,8 @@ void check_tokens() {
   agree_behind<C, position_embedding, pointwise_dense<C + 3>, batch_norm<>, relu, pointwise_dense<4>>();
   agree_behind<C, concat<class_token, sequential<class_token, relu, position_embedding>>, token_slice<0>>();
   agree_behind<C, add<token_slice<1, 2>, token_slice<0, 2>>, conv2d<4, 1>, token_slice<1>>();
+  agree_behind<C, transpose_tokens, pointwise_dense<C>, transpose_tokens, conv2d<4, 1>>();
+  agree_behind<C, add<transpose_tokens, sequential<relu, transpose_tokens>>, pointwise_dense<3>>();
   agree_on<token_numbers<9>, embedding<5, C>, position_embedding, pointwise_dense<4>>();
   agree_on<image<1, 3, 4>, concat<embedding<C, 7>, sequential<embedding<3, C>, dsl::tanh>>, conv2d<4, 1>>();
   agree_on<token_numbers<6>, frozen<embedding<4, C>>, add<identity, conv2d<C, 1>>, conv2d<4, 1>>();

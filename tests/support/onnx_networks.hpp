@@ -137,6 +137,8 @@ void for_each_onnx_type(F f) {
   f.template operator()<network<token_numbers<6>, embedding<9, 4>, flatten, dense<3>>>("embedding");
   f.template operator()<network<image<1, 2, 3>, embedding<5, 3>, conv2d<2, 1>>>("embedding_in_rows");
   f.template operator()<network<picture, position_embedding, token_slice<2, 5>, relu>>("positions");
+  f.template operator()<network<picture, transpose_tokens, relu, transpose_tokens, pointwise_dense<2>>>("transposed");
+  f.template operator()<network<features<7>, transpose_tokens, conv2d<2, 1>>>("transposed_flat");
   f.template operator()<network<features<7>, position_embedding, dense<3>>>("positions_flat");
   f.template operator()<network<picture, class_token, relu, class_token, token_slice<0>, dense<2>>>("class_token");
   f.template operator()<network<picture, conv2d<12, 1>, attention<2>>>("attention");

@@ -179,6 +179,10 @@ class graph_values {
   int tokens(int in, int first, int count) {
     return append({.kind = op::token_slice, .first_channel = first}, {in}, {shape_of(in).channels, 1, count});
   }
+  int transpose(int in) {
+    shape const s = shape_of(in);
+    return append({.kind = op::transpose_tokens}, {in}, {static_cast<int>(s.area()), 1, s.channels});
+  }
   int stochastic_depth(int in) { return append({.kind = op::stochastic_depth, .rate = 0.5}, {in}, shape_of(in)); }
   int multiply(int a, int b) { return append({.kind = op::multiply}, {a, b}, broadcast(shape_of(a), shape_of(b))); }
   int add(std::vector<int> const& in) { return append({.kind = op::add}, in, shape_of(in[0])); }
@@ -399,6 +403,7 @@ class random_graph : public graph_values {
     if (!everywhere_ && d_.percent(20)) {
       t = class_token(t);
       if (d_.percent(50)) t = position(t);
+      if (d_.percent(30)) t = transpose(t);
       if (d_.percent(40)) {
         op const kind = d_.of({op::lstm, op::gru});
         int const units = d_.between(1, 5);

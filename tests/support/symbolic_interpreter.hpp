@@ -135,6 +135,7 @@ class interpreter {
       case op::causal_attention:
       case op::local_response_norm:
       case op::token_slice:
+      case op::transpose_tokens:
       case op::merge_pixels:
       case op::window_offsets:
       case op::upsample_nearest:
@@ -204,6 +205,7 @@ class interpreter {
       case op::channel_slice:
       case op::channel_shuffle:
       case op::token_slice:
+      case op::transpose_tokens:
       case op::merge_pixels:
       case op::window_offsets:
       case op::upsample_nearest:

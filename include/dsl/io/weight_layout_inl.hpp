@@ -83,6 +83,7 @@ TYPENET_INLINE weight_layout::order weight_layout::order_behind(node const& n) c
     case op::class_token:
     case op::position_embedding:
     case op::token_slice:
+    case op::transpose_tokens:
     case op::channel_slice:
     case op::channel_shuffle:
       if (!order_of(graph_.input(n)).empty())

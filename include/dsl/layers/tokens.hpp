@@ -79,4 +79,15 @@ struct token_slice {
 };
 // token_slice<0> on 768x1x197 -> 768x1x1, the class token
 
+/// Exchanges channels and pixels: channel c of pixel p becomes channel p of pixel c. The result is one row. Dense
+/// layers between two of these layers mix the tokens instead of their channels, as in MLP-Mixer.
+struct transpose_tokens {
+  static constexpr value lower(builder& b, value in) {
+    long long const pixels = in.shape.area();
+    return b.append({.kind = op::transpose_tokens}, in,
+                    {pixels > 0x7fffffffLL ? 0x7fffffff : static_cast<int>(pixels), 1, in.shape.channels});
+  }
+};
+// transpose_tokens on 512x7x7 -> 49x1x512
+
 }  // namespace dsl

@@ -44,6 +44,7 @@ enum class op : unsigned char {
   bounded_window_attention,
   window_offsets,
   head_norm,
+  transpose_tokens,
 };
 
 /// The elementwise functions of op::activation. alpha is the slope of leaky_relu and the scale of elu.
@@ -131,6 +132,7 @@ enum class makes : unsigned char {
   offsets,       // two channels, and any odd numbers of rows and columns
   merged,        // all channels of a square of its input's pixels, as one pixel
   unrolled,      // any number of channels for each place of a sequence, or for its last place
+  transposed,    // a channel for each pixel of its input, and a pixel for each channel, in one row
 };
 
 /// A set, as bits, of the fields of a node that an operation uses in addition to operands and parameters.

@@ -32,6 +32,7 @@
 #include <dsl/operations/stochastic_depth/facts.hpp>
 #include <dsl/operations/token_slice/facts.hpp>
 #include <dsl/operations/transfer/facts.hpp>
+#include <dsl/operations/transpose_tokens/facts.hpp>
 #include <dsl/operations/upsample2d/facts.hpp>
 #include <dsl/operations/window_attention/facts.hpp>
 #include <dsl/operations/window_offsets/facts.hpp>
@@ -79,7 +80,8 @@ inline constexpr row table[] = {
     bounded_window_attention,  // 35
     window_offsets,            // 36
     head_norm,                 // 37
+    transpose_tokens,          // 38
 };
-static_assert(sizeof table / sizeof(row) == static_cast<int>(op::head_norm) + 1);  // a row for each enumerator
+static_assert(sizeof table / sizeof(row) == static_cast<int>(op::transpose_tokens) + 1);  // a row for each enumerator
 
 }  // namespace dsl::operations

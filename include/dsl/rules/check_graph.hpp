@@ -206,6 +206,11 @@ class graph_check {
         if (whole != out && last != out) return breaks(rule::shapes_follow_from_operands, whole, out);
         break;
       }
+      case makes::transposed: {
+        shape const turned{narrowed(in.area()), 1, in.channels};
+        if (turned != out) return breaks(rule::shapes_follow_from_operands, turned, out);
+        break;
+      }
       case makes::any_shape: break;  // the author of a custom operation chooses its output
     }
     if (row.parameters > 0 && !parameters_fit(n, row, in, out)) return false;

@@ -30,6 +30,7 @@
 #include <dsl/operations/stochastic_depth/loops.hpp>
 #include <dsl/operations/token_slice/loops.hpp>
 #include <dsl/operations/transfer/loops.hpp>
+#include <dsl/operations/transpose_tokens/loops.hpp>
 #include <dsl/operations/upsample2d/loops.hpp>
 #include <dsl/operations/window_attention/loops.hpp>
 #include <dsl/operations/window_offsets/loops.hpp>
@@ -110,6 +111,8 @@ template <class T>
 inline constexpr loops<T> loops_for<T, op::window_offsets> = window_offsets_loops<T>;
 template <class T>
 inline constexpr loops<T> loops_for<T, op::head_norm> = head_norm_loops<T>;
+template <class T>
+inline constexpr loops<T> loops_for<T, op::transpose_tokens> = transpose_tokens_loops<T>;
 
 /// The loops of the operations of a set, indexed by op. Those of other operations are null.
 template <class T, operation_set Only>

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -69,6 +70,50 @@ TYPENET_INLINE bool onnx_reader::fold_arithmetic(std::string const& type) {
   for (std::size_t i = 0; i < c.count(); ++i) {
     double n = onnx_computed(f, a.at(first(i)), b.at(second(i)));
     if (c.is_whole && type == "Div") n = std::trunc(n);
+    if (c.is_whole)
+      c.wholes[i] = n > -9e18 && n < 9e18 ? static_cast<std::int64_t>(n) : 0;
+    else
+      c.reals[i] = static_cast<float>(n);
+  }
+  give(std::move(c));
+  return true;
+}
+
+TYPENET_INLINE bool onnx_reader::fold_reduction(std::string const& type) {
+  std::string const what = type.substr(6);
+  bool const is_bound = what == "Max" || what == "Min", squares = what == "SumSquare" || what == "L2";
+  bool const adds = what == "Sum" || what == "Mean" || what == "L1" || squares;
+  need(is_bound || adds || what == "Prod", "must be an operator that typenet can compute for constants", shown(type));
+  onnx_constant const& a = *number(0);
+  std::vector<std::int64_t> const which = list_or_operand("axes", 1);
+  bool const keeps = whole("keepdims", 1) != 0, nothing = which.empty() && whole("noop_with_empty_axes", 0) != 0;
+  std::size_t const rank = a.dims.size();
+  std::vector<char> gone(rank, which.empty() && !nothing ? 1 : 0);
+  for (std::int64_t const i : which) gone[axis_of(i, rank)] = 1;
+  std::vector<std::int64_t> all, left;
+  for (std::size_t d = 0; d < rank; ++d) {
+    all.push_back(gone[d] ? 1 : a.dims[d]);
+    if (!gone[d] || keeps) left.push_back(all.back());
+  }
+  onnx_constant c = onnx_empty(left, a.is_whole);
+  need(a.count() > 0, "must have at least one number", "none");
+  double const infinite = std::numeric_limits<double>::infinity();
+  std::vector<double> found(c.count(), what == "Prod" ? 1.0 : what == "Max" ? -infinite : what == "Min" ? infinite : 0);
+  onnx_spread const to(all, a.dims);
+  for (std::size_t i = 0; i < a.count(); ++i) {
+    double& n = found[to(i)];
+    double const x = a.at(i);
+    if (is_bound)
+      n = what == "Max" ? (x > n ? x : n) : (x < n ? x : n);
+    else if (what == "Prod")
+      n *= x;
+    else
+      n += squares ? x * x : what == "L1" ? std::fabs(x) : x;
+  }
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    double n = found[i];
+    if (what == "Mean") n /= static_cast<double>(a.count()) / static_cast<double>(c.count());
+    if (what == "L2") n = std::sqrt(n);
     if (c.is_whole)
       c.wholes[i] = n > -9e18 && n < 9e18 ? static_cast<std::int64_t>(n) : 0;
     else

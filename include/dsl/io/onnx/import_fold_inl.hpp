@@ -285,6 +285,7 @@ TYPENET_INLINE bool onnx_reader::fold() {
   if (type == "Where" || type == "Range" || type == "Trilu") return fold_mask(type);
   if (type == "ScatterND") return fold_scatter();
   if (type == "MatMul") return fold_product();
+  if (type.starts_with("Reduce")) return fold_reduction(type);
   return fold_arithmetic(type);
 }
 

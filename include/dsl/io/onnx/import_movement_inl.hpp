@@ -74,6 +74,12 @@ TYPENET_INLINE bool onnx_reader::read_movement() {
       if (seen[from]++) damaged("must list each axis once in perm");
       axes[i] = x->axes[from];
     }
+    if (file_.is_own() && node_->doc_string().ends_with("transpose_tokens)")) {
+      onnx_axes row = rechannelled(onnx_axes(4), 1, shape_of(x).channels);
+      row[3] = pixels_of(shape_of(x));
+      need(x->axes == row, "must read one row of tokens", "another shape");
+      return give(transposed(x)), true;
+    }
     if (is_pad) return give_padded(view(x, std::move(axes)), pad->zeros, pad->number), true;
     give(view(x, std::move(axes)));
   } else if (type == "Squeeze") {

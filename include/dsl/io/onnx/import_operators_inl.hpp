@@ -152,6 +152,11 @@ TYPENET_INLINE bool onnx_reader::read_with_constant() {
       for (onnx_atom const& a : x->axes[at_axis]) has_positions = has_positions || a.along != 'c';
       axis = at_axis;
     }
+  // One number for each token belongs to a channel of the transposed value.
+  if (has_positions && !adds && axis < rank && c->dims[c->dims.size() - rank + axis] > 1 &&
+      c->count() == static_cast<std::size_t>(c->dims[c->dims.size() - rank + axis]) &&
+      x->axes[axis] == pixels_of(shape_of(x)))
+    has_positions = false;
   has_positions = has_positions || (file_.is_own() && node_->doc_string().ends_with("position_embedding)"));
   if (has_positions && adds) {
     if (type == "Sub" && at == 0) x = scaled(x, minus_ones(x), false);
@@ -203,6 +208,15 @@ TYPENET_INLINE bool onnx_reader::read_with_constant() {
     l.weights.push_back(std::move(numbers));
     // An exporter may have renamed the kernel, but not the bias.
     if (std::string const path = path_of_weight(c); l.path == path_ && path.starts_with(path_ + ".")) l.path = path;
+    give(view(x, x->axes));
+    return true;
+  }
+  // A number that each channel is multiplied by and one that is added to it are a 1x1 convolution of each channel.
+  if (l.what.kind == op::channel_scale && !l.is_constant && is_weight && before == x && x->readers == 1 &&
+      !file_.is_own()) {
+    l.what.kind = op::conv2d;
+    l.what.groups = shape_of(x).channels;
+    l.weights.push_back(std::move(numbers));
     give(view(x, x->axes));
     return true;
   }
@@ -261,6 +275,7 @@ TYPENET_INLINE onnx_value onnx_reader::sum(std::vector<onnx_value> all) {
   if (all[0]->axes.size() > 1 && axis == 0) axis = 1;
   for (onnx_value& v : all)
     if (axis < v->axes.size()) v = with_channels(v, axis);
+  align_rows(all);
   for (onnx_value const& v : all)
     need(v->axes == all[0]->axes && shape_of(v) == shape_of(all[0]), "must add tensors of the same shape",
          "other shapes");
@@ -282,6 +297,18 @@ TYPENET_INLINE onnx_value onnx_reader::product(onnx_value a, onnx_value b) {
       if (has_channels) *v = with_channels(*v, i);
     }
   }
+  auto const channels_of = [](onnx_value const& v) {
+    std::size_t found = v->axes.size();
+    for (std::size_t i = 0; i < v->axes.size(); ++i)
+      if (!v->axes[i].empty() && v->axes[i][0].along == 'c') found = i;
+    return found;
+  };
+  std::size_t const first = channels_of(a), second = channels_of(b);
+  if (first != second && first < rank && second < rank && b->axes[first] == pixels_of(shape_of(b)))
+    b = with_channels(b, first);
+  std::vector<onnx_value> both{a, b};
+  align_rows(both);
+  a = both[0], b = both[1];
   for (std::size_t i = 0; i < rank; ++i) {
     onnx_axis const &x = a->axes[i], &y = b->axes[i];
     need(x == y || x.empty() || y.empty(), "must multiply tensors whose axes are equal or of size 1", "other axes");

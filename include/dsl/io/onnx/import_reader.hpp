@@ -98,6 +98,10 @@ class onnx_reader {
   [[gnu::cold]] onnx_value padded(onnx_value const& x, option::pad const& zeros);
   /// Returns the value with all its channels, in order, in one axis. Appends the layers that this needs.
   [[gnu::cold]] onnx_value with_channels(onnx_value const& v, std::size_t axis);
+  /// Appends a layer that exchanges channels and pixels.
+  [[gnu::cold]] onnx_value transposed(onnx_value const& v);
+  /// If one of the values has its pixels in one row, puts those of the others in one row, too.
+  [[gnu::cold]] void align_rows(std::vector<onnx_value>& all);
   /// Returns the value as a tensor of (1, channels, height, width). A sequence is (1, channels, length): one row.
   [[gnu::cold]] onnx_value picture(onnx_value const& v);
   /// Returns the output of a layer that reads a picture, with as many axes as the operator's operand has.
@@ -121,6 +125,8 @@ class onnx_reader {
   [[gnu::cold]] bool read_norm();
 
   [[gnu::cold]] bool fold_arithmetic(std::string const& type);
+  /// Computes sums, products, means and bounds over axes of a constant.
+  [[gnu::cold]] bool fold_reduction(std::string const& type);
   /// Computes the operators that masks of attention are made with.
   [[gnu::cold]] bool fold_mask(std::string const& type);
   /// Returns the dims of the result of an operator on tensors with these dims.

@@ -459,7 +459,46 @@ TYPENET_INLINE onnx_value onnx_reader::with_channels(onnx_value const& v, std::s
     if (!shuffled) shuffled = append(std::move(l), v, s, onnx_axes_of(s, 4));
     return view(shuffled, rechannelled(v->axes, axis, s.channels));
   }
+  std::size_t other = v->axes.size();  // that has the channels, if this axis has the pixels
+  bool is_turned = s.area() > 1 && a == pixels_of(s);
+  for (std::size_t i = 0; i < v->axes.size(); ++i) {
+    if (i == axis || v->axes[i].empty()) continue;
+    is_turned = is_turned && other == v->axes.size() && v->axes[i] == rechannelled(v->axes, i, s.channels)[i];
+    other = i;
+  }
+  if (is_turned && other < v->axes.size()) {
+    onnx_value& turned = rearranged_[{v->node, -1}];
+    if (!turned) turned = transposed(v);
+    shape const out = shape_of(turned);
+    made_axes = rechannelled(made_axes, axis, out.channels);
+    made_axes[other] = pixels_of(out);
+    return view(turned, std::move(made_axes));
+  }
   refuse("must read a tensor whose channels are one of its axes", "other axes, after a reshape or a transpose");
+}
+
+TYPENET_INLINE onnx_value onnx_reader::transposed(onnx_value const& v) {
+  shape const s = shape_of(v);
+  need(s.area() <= 0x7fffffff, "must have at most 2,147,483,647 tokens", std::to_string(s.area()));
+  onnx_layer l;
+  l.what.kind = op::transpose_tokens;
+  shape const out{static_cast<int>(s.area()), 1, s.channels};
+  return append(std::move(l), v, out, onnx_axes_of(out, 4));
+}
+
+TYPENET_INLINE void onnx_reader::align_rows(std::vector<onnx_value>& all) {
+  long long row = 0;
+  for (onnx_value const& v : all)
+    if (shape_of(v).height == 1 && shape_of(v).width > 1) row = shape_of(v).width;
+  for (onnx_value& v : all) {
+    shape const s = shape_of(v);
+    if (s.height == 1 || s.area() != row) continue;
+    for (std::size_t i = 0; i < v->axes.size(); ++i)
+      if (v->axes[i] == pixels_of(s)) {
+        v = in_row(v, i, 0, s.area());
+        break;
+      }
+  }
 }
 
 TYPENET_INLINE onnx_value onnx_reader::picture(onnx_value const& v) {

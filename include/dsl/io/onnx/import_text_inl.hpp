@@ -130,6 +130,7 @@ TYPENET_INLINE bool onnx_pads_same(onnx_network const& net, onnx_layer const& l)
     }
     case op::class_token: return "class_token";
     case op::position_embedding: return "position_embedding";
+    case op::transpose_tokens: return "transpose_tokens";
     case op::token_slice: {
       std::string const count = l.out.width == 1 ? "" : ", " + std::to_string(l.out.width);
       return "token_slice<" + std::to_string(x.first_channel) + count + ">";
@@ -301,8 +302,9 @@ TYPENET_INLINE std::string onnx_identifier(std::string const& name) {
       "or or_eq pad padding pointwise_dense position_embedding private protected public reference register "
       "reinterpret_cast relu relu6 repeat requires residual return scaled sequence sequential shape short sigmoid "
       "signed silu sizeof softmax softmax2d softplus static static_assert static_cast std stochastic_depth stride "
-      "struct switch tanh template this thread_local throw token_numbers token_slice true truncated_normal try "
-      "typedef typeid typename union unsigned upsample2d using virtual void volatile wchar_t weight_decay while "
+      "struct switch tanh template this thread_local throw token_numbers token_slice transpose_tokens true "
+      "truncated_normal try typedef typeid typename union unsigned upsample2d using virtual void volatile wchar_t "
+      "weight_decay while "
       "window_attention xor xor_eq zeros ";
   if (words.find(" " + text + " ") != std::string_view::npos) return text + "_";
   return text;

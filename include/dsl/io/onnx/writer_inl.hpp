@@ -67,6 +67,7 @@ TYPENET_INLINE void onnx_writer::write_node() {
     case op::position_embedding: return write_positions();
     case op::token_slice: return write_token_slice();
     case op::embedding: return write_embedding();
+    case op::transpose_tokens: return write_transposed_tokens();
     case op::window_attention:
     case op::merge_pixels:
     case op::lstm:
@@ -363,6 +364,10 @@ TYPENET_INLINE void onnx_writer::write_token_slice() {
   int const first = node_->first_channel;
   std::string const begin = integers("begin", {first}), end = integers("end", {first + out().width});
   append("Slice", {row, begin, end, integers("tokens", {3})}, 4);
+}
+
+TYPENET_INLINE void onnx_writer::write_transposed_tokens() {
+  set("perm", {0, 3, 2, 1}, append("Transpose", {as_row()}, 4));
 }
 
 TYPENET_INLINE void onnx_writer::write_attention() {
