@@ -47,6 +47,20 @@ PyTorch's older exporter writes it as an ONNX file, and `onnx_to_typenet` conver
 with onnxruntime: the number is the largest difference of the outputs, relative to the largest output. `scripts/test
 models` tries a sample of these networks, and all of them with `TYPENET_TIMM=all`.
 
+If a network is not built, the table has the reason: the error of `onnx_to_typenet`, or of the exporter. *Other weights*
+means that the header compiles, with another number of trainable weights. An ONNX file does not say which of its tensors
+were trained: a buffer, such as the kernel of a blur, is read as a weight, and a single number as a constant, which
+training does not change. A normalisation of weights is computed by the import.
+
+"""
+KERAS = """
+## Keras
+
+Three of Keras's 40 applications are not in `<dsl/models.hpp>`. `NASNetLarge` and `NASNetMobile` cannot be made with
+Keras's torch backend (Keras 3.15.1), which PyTorch's exporter needs; the table has timm's `nasnetalarge`.
+`InceptionResNetV2` is exported and converted, and its header compiles, but with 55,982,040 trainable weights instead of
+Keras's 55,813,192: Keras computes each batch normalisation with a multiplication and an addition, which become a
+`channel_scale` and a convolution.
 """
 CHECK = """#include "model.hpp"
 static_assert(imported::model::trainable_parameter_count == WEIGHTS);
@@ -184,6 +198,7 @@ def shown(result):
     state, why = result["state"], result.get("why", "").replace("|", "\\|")
     if state == "built":
         return f"built, {result['error']:.1e}" if "error" in result else "built"
+    why = re.split(r"\. Please|  \[Caused", why)[0]
     return why if state == "refused" else f"{state}: {why}"
 
 
@@ -201,7 +216,7 @@ def page(results):
     versions = ", ".join(f"{p} {installed.version(p).split('+')[0]}" for p in ("torch", "timm", "onnxruntime"))
     head = (f"{built} of {len(rows)} networks are built; {compared} of these are compared with onnxruntime.\n\n"
             "| Network | Module | Weights | Result |\n|---|---|---|---|\n")
-    return INTRO + head + "\n".join(rows) + f"\n\nVersions: {versions}.\n"
+    return INTRO + head + "\n".join(rows) + f"\n\nVersions: {versions}.\n" + KERAS
 
 
 def main():
