@@ -149,12 +149,15 @@ TEST_CASE("onnx import: a dense layer over the tokens is one over the channels o
   m.tensor("fc2.weight", {4, 6}, counted(24)), m.add("MatMul", {"e", "fc2.weight"}, "f");
   model::set(m.add("Transpose", {"f"}, "g"), "perm", {0, 2, 1});
   m.add("Add", {"tokens", "g"}, "y");
-  std::string header;
-  for (char const c : dsl::imported_network(m.bytes(), "x.onnx", "").header("x"))
-    if (c != ' ' && c != '\n') header += c;
-  CHECK_THAT(header, Catch::Contains("add<token_slice<0,6>,sequential<dsl::tanh,transpose_tokens,named<\"fc1\","
-                                     "pointwise_dense<4,bias<false>>>,relu,named<\"fc2\",pointwise_dense<6,"
-                                     "bias<false>>>,transpose_tokens>>;"));
+  auto const header = [](model const& of) {
+    std::string all;
+    for (char const c : dsl::imported_network(of.bytes(), "x.onnx", "").header("x"))
+      if (c != ' ' && c != '\n') all += c;
+    return all;
+  };
+  CHECK_THAT(header(m), Catch::Contains("add<token_slice<0,6>,sequential<dsl::tanh,transpose_tokens,named<\"fc1\","
+                                        "pointwise_dense<4,bias<false>>>,relu,named<\"fc2\",pointwise_dense<6,"
+                                        "bias<false>>>,transpose_tokens>>;"));
 
   model scaled({1, 2, 1, 6});  // a number for each channel of a value whose tokens are mixed
   scaled.wholes("row", {1, 2, 6}), scaled.add("Reshape", {"x", "row"}, "a");
@@ -166,9 +169,8 @@ TEST_CASE("onnx import: a dense layer over the tokens is one over the channels o
   model gated({1, 2, 2, 3});  // by a value whose tokens are mixed
   gated.wholes("row", {1, 2, 6}), gated.add("Reshape", {"x", "row"}, "a"), gated.add("Relu", {"a"}, "b");
   gated.tensor("w", {6, 6}, counted(36)), gated.add("MatMul", {"b", "w"}, "c"), gated.add("Mul", {"c", "a"}, "y");
-  CHECK(layers_of(gated.bytes()) ==
-        "network<image<2, 2, 3>, multiply<sequential<relu, transpose_tokens, pointwise_dense<6, bias<false>>>, "
-        "transpose_tokens>>;");
+  CHECK_THAT(header(gated), Catch::Contains("multiply<sequential<relu,transpose_tokens,pointwise_dense<6,bias<false>>>,"
+                                            "transpose_tokens>;"));
 }
 
 TEST_CASE("onnx import: group_norm and layer_norm are recognised in the operators that exporters write", "[onnx]") {
