@@ -243,7 +243,7 @@ TYPENET_INLINE onnx_layer onnx_reader::in_windows(onnx_products const& p, char q
   l.is_constant = !p.biases || !p.biases->is_weight;
   if (p.biases) {
     std::size_t const rank = p.bias_axes.size();
-    std::vector<char> known(table.size());
+    std::vector<char> is_filled(table.size());
     std::vector<std::int64_t> at(rank);
     for (std::size_t i = 0; i < p.biases->count(); ++i) {
       std::int64_t query = 0, key = 0, head = 0;
@@ -257,9 +257,9 @@ TYPENET_INLINE onnx_layer onnx_reader::in_windows(onnx_products const& p, char q
       std::int64_t const right = query % w.width - key % w.width + w.width - 1;
       auto const place = static_cast<std::size_t>((down * (2 * w.width - 1) + right) * p.heads + head);
       float const n = p.biases->reals[i];
-      need(!known[place] || table[place] == n, "must add biases that depend only on the offset between two pixels",
+      need(!is_filled[place] || table[place] == n, "must add biases that depend only on the offset between two pixels",
            "different ones for the same offset");
-      known[place] = 1;
+      is_filled[place] = 1;
       table[place] = n;
       for (std::size_t d = rank; d-- > 0;) {
         char const axis = p.bias_axes[d];
