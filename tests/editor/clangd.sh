@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# clangd.sh CLANGD: that clangd marks nothing in working.cpp, and in broken.cpp and mistakes.cpp the lines below comments
-# "MARKED: text" alone, each with the text of its comment.
+# clangd.sh CLANGD: that clangd marks nothing in working.cpp and headers.cpp, and in broken.cpp and mistakes.cpp the lines
+# below comments "MARKED: text" alone, each with the text of its comment.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 clangd=$1
@@ -32,6 +32,6 @@ marks() {
   [ "$bad" -eq 0 ] || printf -- '---- what %s marks in %s:\n%s\n' "$clangd" "$1" "$said"
 }
 
-for file in working.cpp broken.cpp mistakes.cpp; do marks "$file"; done
+for file in working.cpp headers.cpp broken.cpp mistakes.cpp; do marks "$file"; done
 [ "$(grep -c '// MARKED: ' "$here/mistakes.cpp")" -ge 20 ] || { echo "mistakes.cpp has fewer than twenty mistakes"; bad=1; }
 exit "$bad"

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// Opened by clangd: public headers that need no library, in which there is nothing to mark.
+#include <dsl/callbacks.hpp>
+#include <dsl/data/crop_and_cutout.hpp>
+#include <dsl/data/csv.hpp>
+#include <dsl/data/normalization.hpp>
+#include <dsl/data/npy.hpp>
+#include <dsl/data/pixel_classes.hpp>
+#include <dsl/data/sample_source.hpp>
+#include <dsl/data/sample_stream.hpp>
+#include <dsl/data/tokens.hpp>
+#include <dsl/data/vocabulary.hpp>
+#include <dsl/data/with_input.hpp>
+#include <dsl/data/with_target.hpp>
+#include <dsl/data/with_weights.hpp>
+#include <dsl/dsl.hpp>
+#include <dsl/io/tensorboard.hpp>
+#include <dsl/models.hpp>
+#include <dsl/placement.hpp>
+#include <dsl/towers.hpp>
+#include <dsl/towers/launcher.hpp>
+#include <dsl/training/check_derivative.hpp>
+#include <dsl/training/confusion_matrix.hpp>
+#include <dsl/training/of_output.hpp>
+#include <dsl/training/predictor.hpp>
+#include <dsl/training/regression_scores.hpp>
+#include <dsl/training/score_metrics.hpp>
+#include <dsl/version.hpp>
+#include <dsl/io/model_checkpoint.hpp>
