@@ -3,7 +3,7 @@
 """Builds the networks of timm_networks.txt as typenet's types, by way of ONNX, and compares their weights.
 
     timm_networks.py ONNX_TO_TYPENET [--networks NAME,... | sample | all] [--program ONNX_IMPORTED]
-                     [--results FILE] [--table] [--limit SECONDS]
+                     [--results FILE] [--table] [--note TEXT] [--limit SECONDS]
 
 Each network gets random weights and is exported by PyTorch's older exporter, with every batch normalisation kept.
 onnx_to_typenet converts the file, and the header must compile. The number of trainable weights must be that of
@@ -12,7 +12,7 @@ If typenet refuses a network, the result is the node, its operator and the reaso
 
 docs/timm_networks.md has the results for all networks. A network that is built there must be built, and one that is
 refused there must be refused. --results appends each result to a file of JSON lines, and leaves out networks that are
-in this file already. With --table, the program writes docs/timm_networks.md from the file and tries nothing. Exit 77: a
+in this file already. With --table, the program writes docs/timm_networks.md from the file, with the note, and tries nothing. Exit 77: a
 framework is missing.
 """
 import argparse
@@ -203,7 +203,7 @@ def shown(result):
     return why if state == "refused" else f"{state}: {why}"
 
 
-def page(results):
+def page(results, note):
     """Returns the text of docs/timm_networks.md."""
     import importlib.metadata as installed
 
@@ -215,7 +215,8 @@ def page(results):
         compared += "error" in r
         rows.append(f"| `{name}` | {module} | {weights} | {shown(r)} |")
     versions = ", ".join(f"{p} {installed.version(p).split('+')[0]}" for p in ("torch", "timm", "onnxruntime"))
-    head = (f"{built} of {len(rows)} networks are built; {compared} of these are compared with onnxruntime.\n\n"
+    head = (f"{built} of {len(rows)} networks are built; {compared} of these are compared with onnxruntime."
+            f"{' ' + note if note else ''}\n\n"
             "| Network | Module | Weights | Result |\n|---|---|---|---|\n")
     return INTRO + head + "\n".join(rows) + f"\n\nVersions: {versions}.\n" + KERAS
 
@@ -227,6 +228,7 @@ def main():
     p.add_argument("--program")
     p.add_argument("--results", type=Path)
     p.add_argument("--table", action="store_true")
+    p.add_argument("--note", help="a sentence on these results, for the page")
     p.add_argument("--limit", type=int, default=900)
     a = p.parse_args()
     a.tool, a.program = Path(a.tool).resolve(), a.program and Path(a.program).resolve()
@@ -234,7 +236,7 @@ def main():
     if a.results and a.results.exists():
         results = {r["name"]: r for r in map(json.loads, a.results.read_text().splitlines())}
     if a.table:
-        PAGE.write_text(page(results))
+        PAGE.write_text(page(results, a.note))
         return 0
     try:
         import onnxruntime  # noqa: F401
