@@ -29,7 +29,7 @@ void put(std::string const& path, std::string const& bytes) {
 }
 
 /// A picture of one colour, which a network learns at once.
-rgb_picture plain(int width, int height, std::uint8_t red, std::uint8_t blue) {
+rgb_picture filled(int width, int height, std::uint8_t red, std::uint8_t blue) {
   rgb_picture p{width, height, {}};
   for (int i = 0; i < width * height; ++i) p.pixels.insert(p.pixels.end(), {red, 30, blue});
   return p;
@@ -130,7 +130,8 @@ TEST_CASE("folders and lists that are none are refused", "[pictures]") {
   test::refuses<data_error>([&] { folder(here / "nowhere"); }, {"nowhere must be a folder; found No such file"});
   test::refuses<data_error>([&] { folder(here / "cat"); }, {"must have a folder for each class; found none"});
   fs::create_directories(here / "fox");
-  test::refuses<data_error>([&] { folder(here.path.string()); }, {"fox must have a PNG or JPEG file", "found none"});
+  test::refuses<data_error>([&] { folder(here.path.string()); },
+                            {"fox must have a file whose name ends in .png, .jpg or .jpeg", "found none"});
   test::refuses<option_error>([&] { read_picture_folder(here.path.string(), {1, 8, 8}); }, {"3 channels", "1x8x8"});
   test::refuses<data_error>([&] { read_picture_files({"a.png"}, {0, 1}, 2, {3, 8, 8}); }, {"1 files and 2 labels"});
   test::refuses<option_error>(
@@ -148,8 +149,8 @@ TEST_CASE("a network learns from a folder of pictures, augmented, with any numbe
     bool const warm = i % 2 == 0;
     std::uint8_t const strong = static_cast<std::uint8_t>(150 + 4 * i), weak = static_cast<std::uint8_t>(5 * i);
     put(here / ((warm ? "warm/" : "cold/") + std::to_string(i) + (i % 3 == 0 ? ".png" : ".jpg")),
-        i % 3 == 0 ? test::png(plain(12 + i, 15, warm ? strong : weak, warm ? weak : strong))
-                   : test::jpeg(plain(12, 10 + i, warm ? strong : weak, warm ? weak : strong)));
+        i % 3 == 0 ? test::png(filled(12 + i, 15, warm ? strong : weak, warm ? weak : strong))
+                   : test::jpeg(filled(12, 10 + i, warm ? strong : weak, warm ? weak : strong)));
   }
   picture_folder all = read_picture_folder(here.path.string(), {3, 8, 8});
   normalize_channels(all.data);

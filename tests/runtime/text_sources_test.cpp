@@ -174,7 +174,8 @@ TEST_CASE("sources that are none are refused", "[source]") {
   test::refuses<data_error>([&] { source_classes({2, 3, 4}, source, 2, labels()); }, {"labels must be 0 to 1"});
   test::refuses<data_error>([&] { source_classes({2, 0, 4}, source, 3, labels()); }, {"2x0x4"});
   test::refuses<option_error>([&] { source_classes({2, 3, 4}, source, 0, {}); }, {"classes must be 1 or more"});
-  test::refuses<data_error>([&] { source_values({2, 3, 4}, source, 2, {1, 2, 3}); }, {"values each; found 3"});
+  test::refuses<data_error>([&] { source_values({2, 3, 4}, source, 2, {1, 2, 3}); },
+                            {"1 sample must have 2 values; found 3 in all"});
   test::refuses<data_error>([&] { source_values({2, 3, 4}, source, 1, {1, __builtin_nanf("")}); }, {"finite"});
   dataset const values = source_values({2, 3, 4}, source, 2, {1, 2, 3, 4});
   CHECK((values.size == 2 && values.values == 2 && values.wanted(1)[0] == 3));
