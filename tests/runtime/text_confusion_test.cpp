@@ -163,6 +163,16 @@ TEST_CASE("confusion: as text", "[confusion]") {
         "frog                  1     0     0  0.0000\n"
         "precision          0.50  0.33  0.00\n"
         "accuracy 0.4000 of 5 samples\n");
+  dsl::dataset pairs = animals();
+  pairs.sample = {1, 1, 2};
+  pairs.pixel_classes = true;
+  dsl::confusion_matrix pixels;
+  pixels.on_begin(pairs);
+  float const outputs[] = {0.9f, 0, 0.1f, 1, 0, 0};  // a cat beside a dog
+  std::int32_t const labels[] = {0, 1};
+  pixels.on_batch(outputs, labels, 0, 1);
+  pixels.on_end(nullptr);
+  CHECK(has(dsl::confusion_table(pixels), "accuracy 1.0000 of 2 pixels\n"));
   // Columns are aligned even if names have letters of two bytes.
   CHECK(has(dsl::confusion_table(by_hand(animals({"K\xc3\xa4tzchen", "dog", "frog"}))),
             "label \\ predicted  K\xc3\xa4tzchen   dog  frog  recall\n"

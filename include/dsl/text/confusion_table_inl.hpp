@@ -48,7 +48,8 @@ TYPENET_INLINE std::string confusion_table(confusion_matrix const& m) {
   text += padded(below, first, false);
   for (int c = 0; c < m.classes(); ++c)
     text += "  " + fmt::format("{:>{}.2f}", m.precision(c), widths[static_cast<std::size_t>(c)]);
-  return text + fmt::format("\naccuracy {:.4f} of {} samples\n", m.accuracy(), m.samples());
+  return text + fmt::format("\naccuracy {:.4f} of {} {}\n", m.accuracy(), m.samples(),
+                            m.counts_pixels() ? "pixels" : "samples");
 }
 
 }  // namespace dsl::TYPENET_MODE

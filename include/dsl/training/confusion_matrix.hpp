@@ -30,6 +30,8 @@ class confusion_matrix : public evaluation_observer {
   /// classes that do not exist.
   long long count(int label, int predicted) const { return counts_[index(label, predicted)]; }
   long long samples() const { return labelled(0, classes()); }
+  /// Whether the labels are those of pixels, of which a sample has several.
+  bool counts_pixels() const { return pixels_ > 1; }
   /// Returns the number of samples of one class.
   long long samples(int label) const { return labelled(label, label + 1); }
   /// Returns the share of all samples that were predicted correctly, which is evaluate's accuracy; 0 without samples.
