@@ -69,8 +69,8 @@ struct any_value {
       noexcept(((sizeof(broken::options_take_their_type<Option, Takes, Found, fits<Takes, Found>>) != 0) && ...)) {}
   template <class... Found>
     requires(sizeof...(Found) > 1 && !is_list<Takes>)
-  any_value(Found const&...) noexcept(
-      sizeof(broken::options_take_one_value<Option, Takes, static_cast<int>(sizeof...(Found))>) != 0) {}
+  any_value(Found const&...)  // NOLINT(google-explicit-constructor)
+      noexcept(sizeof(broken::options_take_one_value<Option, Takes, static_cast<int>(sizeof...(Found))>) != 0) {}
   template <int = 0>
   any_value(...) {}  // NOLINT(google-explicit-constructor,cert-dcl50-cpp): of a list with an error in it
 };

@@ -48,8 +48,8 @@ class option_list : public std::vector<Element> {
  public:
   option_list() = default;
   option_list(std::initializer_list<Element> all) : std::vector<Element>(all) {}  // NOLINT(google-explicit-constructor)
-  option_list(std::vector<Element> all)
-      : std::vector<Element>(std::move(all)) {}  // NOLINT(google-explicit-constructor)
+  option_list(std::vector<Element> all)                                           // NOLINT(google-explicit-constructor)
+      : std::vector<Element>(std::move(all)) {}
 
   /// Reports a value that is not in braces.
   template <class Found>

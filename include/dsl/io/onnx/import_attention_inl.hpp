@@ -393,6 +393,7 @@ TYPENET_INLINE void onnx_reader::attend(bool weights_first) {
     if (changes) {
       std::vector<float> by;
       spend(static_cast<std::size_t>(s.channels));
+      by.reserve(static_cast<std::size_t>(s.channels));
       for (int c = 0; c < s.channels; ++c) by.push_back(factors[static_cast<std::size_t>(c / each)]);
       q = scaled(q, by, p.trains_factors);
     }
