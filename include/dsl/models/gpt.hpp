@@ -20,19 +20,13 @@ struct gpt_block
                  residual<named<"ln_2", layer_norm<>>, named<"mlp", named<"c_fc", pointwise_dense<4 * Width>>, gelu,
                                                              named<"c_proj", pointwise_dense<Width>>>>> {};
 
-/// Left copies of a block, then further blocks, numbered from 0.
-template <int Left, class Block, class... Blocks>
-struct gpt_blocks : gpt_blocks<Left - 1, Block, Block, Blocks...> {};
-template <class Block, class... Blocks>
-struct gpt_blocks<0, Block, Blocks...> : numbered<Blocks...> {};
-
 /// Decoder-only transformer, as GPT-2 (Radford et al. 2019). For each token of the input it gives the probabilities of
 /// the next token. The network's input has the length. Weights have GPT-2's names, but the last layer has weights of
 /// its own, which GPT-2 shares with the embedding:
 ///   network<token_numbers<64>, models::gpt<96, 4, 128, 4>>
 template <int Vocabulary, int Depth, int Width, int Heads>
 struct gpt : sequential<named<"wte", embedding<Vocabulary, Width>>, named<"wpe", position_embedding>,
-                        named<"h", gpt_blocks<Depth, gpt_block<Width, Heads>>>, named<"ln_f", layer_norm<>>,
+                        named<"h", repeat<Depth, gpt_block<Width, Heads>>>, named<"ln_f", layer_norm<>>,
                         named<"lm_head", pointwise_dense<Vocabulary>>, softmax2d> {};
 // gpt<96, 4, 128, 4> on 1x1x64 -> 96x1x64
 

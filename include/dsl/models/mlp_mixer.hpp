@@ -19,18 +19,12 @@ struct mixer_block
                           named<"mlp_tokens", mixer_mlp<Width / 2, Tokens>>, transpose_tokens>,
                  residual<named<"norm2", layer_norm<1e-6>>, named<"mlp_channels", mixer_mlp<4 * Width, Width>>>> {};
 
-/// Blocks 0 to Left - 1, and more, in an nn.Sequential.
-template <int Left, class Block, class... Blocks>
-struct mixer_blocks : mixer_blocks<Left - 1, Block, Block, Blocks...> {};
-template <class Block, class... Blocks>
-struct mixer_blocks<0, Block, Blocks...> : numbered<Blocks...> {};
-
 /// MLP-Mixer (Tolstikhin et al. 2021) with Depth blocks, on patches of Patch x Patch pixels of images of Size x Size,
 /// whose sides must be multiples of Patch. The weights have the names that they have in timm.
 template <int Classes, int Patch, int Depth, int Width, int Size = 224>
 struct mlp_mixer : sequential<named<"stem", named<"proj", conv2d<Width, Patch, stride<Patch>, pad<0>>>>,
                               token_slice<0, (Size / Patch) * (Size / Patch)>,  // all tokens in one row
-                              named<"blocks", mixer_blocks<Depth, mixer_block<(Size / Patch) * (Size / Patch), Width>>>,
+                              named<"blocks", repeat<Depth, mixer_block<(Size / Patch) * (Size / Patch), Width>>>,
                               named<"norm", layer_norm<1e-6>>, classifier<"head", Classes>> {};
 
 /// The published mixers: small, base and large, with the side of their patches. Their images have 224 x 224 pixels.

@@ -70,10 +70,7 @@ TYPENET_INLINE bool onnx_reader::fold_arithmetic(std::string const& type) {
   for (std::size_t i = 0; i < c.count(); ++i) {
     double n = onnx_computed(f, a.at(first(i)), b.at(second(i)));
     if (c.is_whole && type == "Div") n = std::trunc(n);
-    if (c.is_whole)
-      c.wholes[i] = n > -9e18 && n < 9e18 ? static_cast<std::int64_t>(n) : 0;
-    else
-      c.reals[i] = static_cast<float>(n);
+    c.set(i, n);
   }
   give(std::move(c));
   return true;
@@ -114,10 +111,7 @@ TYPENET_INLINE bool onnx_reader::fold_reduction(std::string const& type) {
     double n = found[i];
     if (what == "Mean") n /= static_cast<double>(a.count()) / static_cast<double>(c.count());
     if (what == "L2") n = std::sqrt(n);
-    if (c.is_whole)
-      c.wholes[i] = n > -9e18 && n < 9e18 ? static_cast<std::int64_t>(n) : 0;
-    else
-      c.reals[i] = static_cast<float>(n);
+    c.set(i, n);
   }
   give(std::move(c));
   return true;
@@ -167,10 +161,7 @@ TYPENET_INLINE bool onnx_reader::fold_mask(std::string const& type) {
     onnx_spread const which(first.dims, dims), left(a.dims, dims), right(b.dims, dims);
     for (std::size_t i = 0; i < c.count(); ++i) {
       double const n = first.at(which(i)) != 0 ? a.at(left(i)) : b.at(right(i));
-      if (c.is_whole)
-        c.wholes[i] = n > -9e18 && n < 9e18 ? static_cast<std::int64_t>(n) : 0;
-      else
-        c.reals[i] = static_cast<float>(n);
+      c.set(i, n);
     }
     give(std::move(c));
     return true;
@@ -183,10 +174,7 @@ TYPENET_INLINE bool onnx_reader::fold_mask(std::string const& type) {
   onnx_constant c = onnx_empty({steps > 0 ? static_cast<std::int64_t>(steps) : 0}, first.is_whole && b.is_whole);
   for (std::size_t i = 0; i < c.count(); ++i) {
     double const n = first.at(0) + static_cast<double>(i) * b.at(0);
-    if (c.is_whole)
-      c.wholes[i] = n > -9e18 && n < 9e18 ? static_cast<std::int64_t>(n) : 0;
-    else
-      c.reals[i] = static_cast<float>(n);
+    c.set(i, n);
   }
   give(std::move(c));
   return true;

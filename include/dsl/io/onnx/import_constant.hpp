@@ -22,6 +22,13 @@ struct onnx_constant {
 
   std::size_t count() const { return is_whole ? wholes.size() : reals.size(); }
   double at(std::size_t i) const { return is_whole ? static_cast<double>(wholes[i]) : static_cast<double>(reals[i]); }
+  /// Sets number i. A whole number that does not fit 64 bits becomes 0.
+  void set(std::size_t i, double n) {
+    if (is_whole)
+      wholes[i] = n > -9e18 && n < 9e18 ? static_cast<std::int64_t>(n) : 0;
+    else
+      reals[i] = static_cast<float>(n);
+  }
 };
 
 /// Returns the product of dims, or -1 if one of the dims is negative or the product exceeds 2^40.

@@ -90,12 +90,7 @@ TYPENET_INLINE bool onnx_reader::fold() {
       c = onnx_empty(a.dims, to_whole);
       for (std::size_t i = 0; i < a.count(); ++i) {
         double const n = a.at(i);
-        if (to == onnx_messages::TensorProto::BOOL)
-          c.wholes[i] = n != 0 ? 1 : 0;
-        else if (to_whole)
-          c.wholes[i] = n > -9e18 && n < 9e18 ? static_cast<std::int64_t>(n) : 0;
-        else
-          c.reals[i] = static_cast<float>(n);
+        c.set(i, to != onnx_messages::TensorProto::BOOL ? n : n != 0 ? 1 : 0);
       }
     }
     give(std::move(c));
@@ -273,10 +268,7 @@ TYPENET_INLINE bool onnx_reader::fold() {
     for (std::size_t i = 0; i < c.count(); ++i) {
       double const n = a.at(i) < least ? least : a.at(i) > most ? most : a.at(i);
       if (n == a.at(i)) continue;
-      if (c.is_whole)
-        c.wholes[i] = n > -9e18 && n < 9e18 ? static_cast<std::int64_t>(n) : 0;
-      else
-        c.reals[i] = static_cast<float>(n);
+      c.set(i, n);
     }
     c.name.clear();
     give(std::move(c));

@@ -14,7 +14,7 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// How the axes of queries, keys or values divide an image: into the tokens of windows, and the channels of heads.
+/// The division of an image by the axes of queries, keys or values: into tokens of windows, and channels of heads.
 struct onnx_heads {
   int count = 1;
   window over{};        // as that of window_attention; without windows, it is the whole image
