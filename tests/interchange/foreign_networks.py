@@ -15,13 +15,14 @@ left out.
 """
 import argparse
 import datetime
-import json
 import os
 import re
 import sys
 import tempfile
 import warnings
 from pathlib import Path
+
+from result_file import Results
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 os.environ.setdefault("KERAS_BACKEND", "torch")
@@ -283,19 +284,12 @@ def main():
     warnings.simplefilter("ignore")
     names = list(NETWORKS) if a.networks == "all" else a.networks.split(",")
     exporters = a.exporters.split(",")
-    results = {}  # by network and exporter
-    if a.results and a.results.exists():
-        for line in a.results.read_text().splitlines():
-            found = json.loads(line)
-            results[found["network"], found["exporter"]] = found
+    results = Results(a.results, "network", "exporter")
 
     def keep(name, exporter, size, text):
         print(f"{name} {exporter}: {text}", flush=True)
-        results[name, exporter] = {"network": name, "exporter": exporter, "input": size, "result": text,
-                                   "date": str(datetime.date.today())}
-        if a.results:
-            with a.results.open("a") as out:
-                out.write(json.dumps(results[name, exporter]) + "\n")
+        results.add({"network": name, "exporter": exporter, "input": size, "result": text,
+                     "date": str(datetime.date.today())})
 
     if a.keep:
         a.keep.mkdir(parents=True, exist_ok=True)

@@ -15,7 +15,6 @@ again. --table writes docs/exported_models.md. Exit 77: a framework is missing.
 import argparse
 import collections
 import datetime
-import json
 import os
 import re
 import shlex
@@ -24,6 +23,8 @@ import sys
 import tempfile
 import warnings
 from pathlib import Path
+
+from result_file import Results
 
 try:
     import numpy as np
@@ -309,11 +310,7 @@ def main():
     p.add_argument("--table", type=Path, help="write the results as a page")
     a = p.parse_args()
     a.program, a.tool = Path(a.program).resolve(), Path(a.tool).resolve()
-    results = {}
-    if a.results and a.results.exists():
-        for line in a.results.read_text().splitlines():
-            found = json.loads(line)
-            results[found["name"], found["exporter"]] = found
+    results = Results(a.results, "name", "exporter")
     bad = 0
     for name in (ALL if a.models == "all" else a.models).split(","):
         for exporter in a.exporters.split(","):
@@ -326,11 +323,8 @@ def main():
                     text, weights = f"FAILED: {str(e)[:600]}", 0
                     bad += 1
             print(f"{name} {exporter}: {text}", flush=True)
-            results[name, exporter] = {"name": name, "exporter": exporter, "result": text, "weights": weights,
-                                       "date": str(datetime.date.today())}
-            if a.results:
-                with a.results.open("a") as out:
-                    out.write(json.dumps(results[name, exporter]) + "\n")
+            results.add({"name": name, "exporter": exporter, "result": text, "weights": weights,
+                         "date": str(datetime.date.today())})
             if a.table:
                 a.table.write_text(page(a, results))
     return 1 if bad else 0

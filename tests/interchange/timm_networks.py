@@ -16,7 +16,6 @@ in this file already. With --table, the program writes docs/timm_networks.md fro
 framework is missing.
 """
 import argparse
-import json
 import multiprocessing
 import os
 import re
@@ -26,6 +25,8 @@ import sys
 import tempfile
 import warnings
 from pathlib import Path
+
+from result_file import Results
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -232,9 +233,7 @@ def main():
     p.add_argument("--limit", type=int, default=900)
     a = p.parse_args()
     a.tool, a.program = Path(a.tool).resolve(), a.program and Path(a.program).resolve()
-    results = {}
-    if a.results and a.results.exists():
-        results = {r["name"]: r for r in map(json.loads, a.results.read_text().splitlines())}
+    results = Results(a.results, "name")
     if a.table:
         PAGE.write_text(page(results, a.note))
         return 0
@@ -255,9 +254,7 @@ def main():
         fine = result.get("error", 0) < 1e-4 and wanted.get(name, result["state"] == "built") == (result["state"] == "built")
         bad += not fine
         print(f"{name}: {shown(result)}{'' if fine else '  OTHER THAN EXPECTED'}", flush=True)
-        if a.results:
-            with a.results.open("a") as file:
-                file.write(json.dumps(result) + "\n")
+        results.add(result)
     return 1 if bad else 0
 
 
