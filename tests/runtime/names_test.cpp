@@ -293,4 +293,17 @@ TEST_CASE("a lock that can't be is an error that says why", "[names]") {
   std::ofstream(here / "e.lock") << notes;
   CHECK(has(refused(here / "e"), "found a file that is not a lock"));
   CHECK(contents(here / "e.lock") == notes);
+  for (std::string const& other : {std::string("\nprocess 1 of my notes"), std::string(19, '\0') + "notes"}) {
+    std::ofstream(here / "e.lock") << other;
+    CHECK(has(refused(here / "e"), "found a file that is not a lock"));
+  }
+}
+
+TEST_CASE("the lock of a process that a power failure ended may contain zeros", "[names]") {
+  temporary_directory const here;
+  for (std::size_t size : {1, 19, 300}) {
+    std::ofstream(here / "a.lock") << std::string(size, '\0');
+    dsl::file_lock const mine(here / "a", "plot");
+    CHECK(contents(here / "a.lock").starts_with("process "));
+  }
 }

@@ -80,8 +80,11 @@ class file_lock {
       ::close(descriptor_);  // its previous owner has removed its name
     }
     struct stat status{};
-    bool const is_lock = ::fstat(descriptor_, &status) == 0 && status.st_size <= longest && text().starts_with(begin);
-    if (status.st_size > 0 && !is_lock) fail("a file that is not a lock");
+    std::string const there = text();
+    // After a power failure, the file of the process that held the lock may contain zeros.
+    bool const sized = ::fstat(descriptor_, &status) == 0 && status.st_size <= longest;
+    bool const zeros = there == std::string(static_cast<std::size_t>(sized ? status.st_size : 0), '\0');
+    if (!sized || !(zeros || there.starts_with(begin))) fail("a file that is not a lock");
     char host[256] = {};
     ::gethostname(host, sizeof host - 1);
     std::string const mine = begin + std::to_string(owner_) + " of " + host + "\n";
@@ -102,7 +105,7 @@ class file_lock {
 
   /// Returns the file's first line, "process 4711 of host".
   std::string text() const {
-    char line[128] = {};
+    char line[longest] = {};
     ssize_t const size = ::pread(descriptor_, line, sizeof line, 0);
     std::string const all(line, size > 0 ? static_cast<std::size_t>(size) : 0);
     return all.substr(0, all.find('\n'));
