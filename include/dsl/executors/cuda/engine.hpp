@@ -3,6 +3,7 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/kernel_table.hpp>
+#include <dsl/executors/cuda/process_end.hpp>
 #include <dsl/executors/cuda/program_list.hpp>
 #include <dsl/executors/cuda/running_momenta.hpp>
 
@@ -76,8 +77,13 @@ class engine final : public dsl::engine {
     if (arena_.copies()) narrow_ = library_.add(kernels::narrow(type_, arena_.count()));
     if (group_) parts_.keep = reinterpret_cast<float const*>(keep_.emplace(api_, arena_, g, o, stream_.get()).data());
     if (group_ && s.collectives) parts_.link = &link_.emplace(api_, *s.collectives, handshake_);
+    process_end::watch();
   }
   [[gnu::cold]] ~engine() override {
+    if (process_end::has_begun()) {
+      leave_everything();
+      return;
+    }
     try {
       enter();
     } catch (...) {
@@ -273,6 +279,11 @@ class engine final : public dsl::engine {
       if (w != 1) throw executor_error("cuda: loss_weights are not supported yet; use another executor");
     if (o.limit.batch > 0) throw executor_error("cuda: a memory_budget is not supported yet; use native or onednn");
     return g;
+  }
+  /// Makes the destructors of the members release nothing.
+  [[gnu::cold]] void leave_everything() {
+    api_.give_nothing_back();
+    if (link_) static_cast<void>(link_->communicator.release());
   }
   /// Selects this engine's device and waits until it is idle.
   void enter() {

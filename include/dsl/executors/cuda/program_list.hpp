@@ -3,6 +3,7 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/build_program.hpp>
+#include <dsl/executors/cuda/process_end.hpp>
 #include <dsl/plan/verify.hpp>
 
 #include <cstdint>
@@ -73,6 +74,7 @@ class program_list {
       drop_last();  // a half-built program must not be found again
       throw;
     }
+    process_end::watch();  // libraries have loaded what this program needs
     return count;
   }
 
