@@ -16,6 +16,8 @@ namespace {
 
 template <class Model, int Size = 224>
 constexpr graph_view view_of = network<image<3, Size, Size>, Model>::view();
+template <class Input, class Model>
+constexpr graph_view behind = network<Input, Model>::view();
 
 struct square {
   static constexpr char const* name = "square";
@@ -32,10 +34,15 @@ struct square {
 /// Returns what the executor says after it has prepared a training step and an inference.
 std::string described(graph_view const& g) {
   std::string said;
+  shape const result = g.shape_of(g.result());
+  target_kind const targets = result.area() > 1    ? target_kind::pixel_classes
+                              : result.size() == 1 ? target_kind::values
+                                                   : target_kind::classes;
   auto const warned = test::warnings([&] {
-    auto const e = native{.threads = 2}.make_engine(g, {.update = sgd{.momentum = 0.9}.rule()});
-    bool const by_pixel = g.shape_of(g.result()).area() > 1;
-    e->prepare(mode::training, 2, by_pixel ? target_kind::pixel_classes : target_kind::classes);
+    engine_options o{.update = sgd{.momentum = 0.9}.rule()};
+    if (targets == target_kind::values) o.loss = loss::mean_squared_error;
+    auto const e = native{.threads = 2}.make_engine(g, o);
+    e->prepare(mode::training, 2, targets);
     e->prepare(mode::inference, 1);
     said = e->description();
   });
@@ -53,8 +60,8 @@ TEST_CASE("native: no network of models.hpp spends its time in plain loops on on
       {"alexnet", view_of<models::alexnet<>>},
       {"vgg11_bn", view_of<models::vgg11_bn<>>},
       {"squeezenet1_0", view_of<models::squeezenet1_0<>>},
-      {"googlenet", view_of<models::googlenet<>>},
-      {"inception_v3", view_of<models::inception_v3<>, 299>},
+      {"googlenet_aux", view_of<models::googlenet_aux<>>},
+      {"inception_v3_aux", view_of<models::inception_v3_aux<>, 299>},
       {"resnet18", view_of<models::resnet18<>>},
       {"resnet50", view_of<models::resnet50<>>},
       {"resnext50_32x4d", view_of<models::resnext50_32x4d<>>},
@@ -71,6 +78,7 @@ TEST_CASE("native: no network of models.hpp spends its time in plain loops on on
       {"convnext_tiny", view_of<models::convnext_tiny<>>},
       {"vit_b_32", view_of<models::vit_b_32<>>},
       {"swin_t", view_of<models::swin_t<>>},
+      {"swin_v2_t", view_of<models::swin_v2_t<>, 256>},
       {"maxvit_t", view_of<models::maxvit_t<>>},
       {"fcn_resnet50", view_of<models::fcn_resnet50<>>},
       {"deeplabv3_resnet50", view_of<models::deeplabv3_resnet50<>>},
@@ -78,6 +86,11 @@ TEST_CASE("native: no network of models.hpp spends its time in plain loops on on
       {"cifar_resnet20", view_of<models::cifar_resnet20<>, 32>},
       {"mobilenet", view_of<models::mobilenet<>>},
       {"xception", view_of<models::xception<>, 299>},
+      {"efficientnet_v2_b0", view_of<models::efficientnet_v2_b0<>>},
+      {"mixer_s16", view_of<models::mixer_s16<>>},
+      {"gpt", behind<token_numbers<64>, models::gpt<96, 4, 128, 4>>},
+      {"time_series_fcn", behind<sequence<3, 128>, models::time_series_fcn<4>>},
+      {"time_series_lstm", behind<sequence<1, 40>, models::time_series_lstm<1, 32>>},
   };
   for (auto const& m : all) {
     INFO(m.name);

@@ -9,6 +9,12 @@ namespace dsl::host::TYPENET_MODE {
 constexpr int least(int a, int b) { return a < b ? a : b; }
 constexpr int blocks_of(int channels, int lanes) { return (channels + lanes - 1) / lanes; }
 
+/// Returns the channel that a channel_shuffle copies to `channel`: shuffled_from(1, 2, 6) -> 3. With channels / groups
+/// instead of groups, it returns the channel that `channel` is copied to.
+constexpr int shuffled_from(int channel, int groups, int channels) {
+  return channel % groups * (channels / groups) + channel / groups;
+}
+
 /// The items [begin, end) of group `i`, if `count` items are split into `groups` groups as evenly as possible.
 struct share {
   int begin;

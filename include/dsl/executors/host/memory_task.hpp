@@ -4,6 +4,8 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/batch_norm.hpp>
 #include <dsl/executors/host/channel_scale_task.hpp>
+#include <dsl/executors/host/channel_task.hpp>
+#include <dsl/executors/host/embedding_task.hpp>
 #include <dsl/executors/host/group_norm_task.hpp>
 #include <dsl/executors/host/head_norm_task.hpp>
 #include <dsl/executors/host/layer_norm_task.hpp>
@@ -31,7 +33,8 @@ template <operation_set Only = all_operations, class Place, class F, class G>
   };
   if (what == action::update) return update_task(at, update);
   if (what == action::copy_forward || what == action::copy_backward || b.step->kind == op::transfer) {
-    return rows(row_function::copy, b.x);
+    if (task copies = rows(row_function::copy, b.x)) return copies;
+    return b.step->kind == op::transfer ? task{} : channel_task(at, b);
   }
   if (!b.node || (!forward && what != action::backward)) return {};
   op const kind = b.node->kind;
@@ -59,10 +62,15 @@ template <operation_set Only = all_operations, class Place, class F, class G>
     if (kind == op::upsample_nearest || kind == op::upsample_bilinear) return resize_task(at, b);
   if constexpr (detail::has(Only, op::max_pool2d, op::avg_pool2d))
     if (kind == op::max_pool2d || kind == op::avg_pool2d) return pool_task(at, b);
-  if constexpr (detail::has(Only, op::merge_pixels, op::class_token, op::position_embedding, op::token_slice))
+  if constexpr (detail::has(Only, op::merge_pixels, op::class_token, op::position_embedding, op::token_slice,
+                            op::transpose_tokens))
     if (kind == op::merge_pixels || kind == op::class_token || kind == op::position_embedding ||
-        kind == op::token_slice)
+        kind == op::token_slice || kind == op::transpose_tokens)
       return token_task(at, b);
+  if constexpr (detail::has(Only, op::channel_slice, op::channel_shuffle))
+    if (kind == op::channel_slice || kind == op::channel_shuffle) return channel_task(at, b);
+  if constexpr (detail::has(Only, op::embedding))
+    if (kind == op::embedding) return embedding_task(at, b);
   return {};
 }
 

@@ -8,7 +8,8 @@
 
 namespace dsl::host::TYPENET_MODE {
 
-/// Runs the steps that copy tokens, vector by vector: merge_pixels, class_token, token_slice and position_embedding.
+/// Runs the steps that copy tokens, vector by vector: merge_pixels, class_token, token_slice, position_embedding, and,
+/// tile by tile, transpose_tokens.
 /// An item is a channel block of a sample, so that no two threads write to the same numbers. memory_tasks.hpp explains
 /// Place.
 template <class Place>
@@ -22,6 +23,12 @@ class token_steps {
       return !v.data || (v.shape.channels % lanes_ == 0 && in_blocks(v, lanes_));
     };
     return whole(step_->x) && whole(step_->dy) && whole(step_->to);
+  }
+
+  /// Whether both tensors of a transpose_tokens are in channel blocks, of which the last one need not be full.
+  bool fits_transposed() const {
+    auto const blocked = [this](auto const& v) { return !v.data || (v.block == lanes_ && in_blocks(v, lanes_)); };
+    return blocked(step_->x) && blocked(step_->dy) && blocked(step_->to);
   }
 
   void merge() const {
@@ -70,6 +77,25 @@ class token_steps {
       if (!step_->accumulate) std::memset(to, 0, sizeof(float) * static_cast<unsigned long long>(all));
       move(to + 1LL * step_->node->first_channel * lanes_, numbers(step_->dy, n, block),
            step_->dy.shape.area() * lanes_, step_->accumulate);
+    });
+  }
+
+  /// Swaps channels and pixels. The pixels and channels of a tile, which has as many of both as a vector has lanes, are
+  /// consecutive in both tensors.
+  void transpose(view<float const> const& from) const {
+    view<float> const& to = step_->to;
+    if (!to.data) return;
+    bool const accumulate = step_->accumulate;
+    int const blocks = blocks_of(to.shape.channels, lanes_);
+    at_->run(to.batch * blocks, [&](int i) {
+      int const n = i / blocks, block = i % blocks, first = block * lanes_;
+      int const used = least(lanes_, to.shape.channels - first);
+      float* y = numbers(to, n, block);
+      for (int c = 0; c < from.shape.channels; ++c, y += lanes_) {
+        float const* const x = numbers(from, n, c / lanes_) + 1LL * first * lanes_ + c % lanes_;
+        for (int l = 0; l < used; ++l) y[l] = accumulate ? y[l] + x[1LL * l * lanes_] : x[1LL * l * lanes_];
+        for (int l = used; l < lanes_; ++l) y[l] = 0;
+      }
     });
   }
 
@@ -137,11 +163,15 @@ class token_steps {
 };
 
 /// Returns the task of a step that copies tokens, or an empty task for other steps and for tensors whose channels are
-/// not whole vectors.
+/// not whole vectors. transpose_tokens only needs tensors that begin and end with channel blocks.
 template <class Place>
 [[gnu::cold]] task token_task(Place& at, bound_step<float> const& s) {
   token_steps<Place> const made(at, s);
   bool const forward = s.step->what == action::forward;
+  if (s.node->kind == op::transpose_tokens) {
+    if (!made.fits_transposed()) return {};
+    return [made, &from = forward ? s.x : s.dy] { made.transpose(from); };
+  }
   if (!made.fits()) return {};
   switch (s.node->kind) {
     case op::merge_pixels:

@@ -44,7 +44,8 @@ enum class parts_of : unsigned char { none, samples, channels };
     case op::softmax:
     case op::stochastic_depth:
     case op::token_slice:
-    case op::transpose_tokens: return parts_of::samples;
+    case op::transpose_tokens:
+    case op::window_offsets: return parts_of::samples;
     default: return parts_of::none;
   }
 }

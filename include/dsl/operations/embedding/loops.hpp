@@ -2,18 +2,11 @@
 #pragma once
 
 #include <dsl/detail/mode.hpp>
+#include <dsl/executors/host/token_number.hpp>
 #include <dsl/executors/reference/elementwise.hpp>
 #include <dsl/executors/reference/step_loops.hpp>
 
 namespace dsl::plain::TYPENET_MODE {
-
-/// Returns the number of a token: the integer nearest to `number`, or -1 if it is outside the vocabulary. Trainers
-/// refuse such samples before a step; here, such a number must not lead to memory outside the kernel.
-template <class T>
-int token_of(T number, int vocabulary) {
-  double const above = static_cast<double>(number) + 0.5;
-  return above >= 0 && above < vocabulary ? static_cast<int>(above) : -1;  // and for a NaN
-}
 
 /// Copies the row of each token. The kernel is (vocabulary, features), as in PyTorch. For a token outside the
 /// vocabulary, the row is NaNs.
@@ -22,7 +15,7 @@ template <class T>
   int const features = b.to.shape.channels;
   for (int n = 0; n < b.to.batch; ++n)
     for (long long i = 0; i < b.to.shape.area(); ++i) {
-      int const token = token_of(b.x(n, 0, i), b.node->groups);
+      int const token = host::token_of(b.x(n, 0, i), b.node->groups);
       T const* const row = token < 0 ? nullptr : b.parameter(role::kernel) + 1LL * token * features;
       for (int c = 0; c < features; ++c) b.to(n, c, i) = row ? row[c] : static_cast<T>(__builtin_nan(""));
     }
@@ -37,7 +30,7 @@ template <class T>
     for (long long k = 0; k < 1LL * b.node->groups * features; ++k) all[k] = 0;
     for (int n = 0; n < b.dy.batch; ++n)
       for (long long i = 0; i < b.dy.shape.area(); ++i) {
-        int const token = token_of(b.x(n, 0, i), b.node->groups);
+        int const token = host::token_of(b.x(n, 0, i), b.node->groups);
         for (int c = 0; token >= 0 && c < features; ++c) all[1LL * token * features + c] += b.dy(n, c, i);
       }
   }

@@ -20,10 +20,12 @@ template <class T>
 [[gnu::cold]] void window_offsets_forward(host::bound_step<T> const& b, step_context const&) {
   shape const& s = b.to.shape;
   for_each_channel(b.to, [&](int n, int c) {
-    for (int y = 0; y < s.height; ++y)
-      for (int x = 0; x < s.width; ++x)
-        b.to(n, c, 1LL * y * s.width + x) =
-            static_cast<T>(c == 0 ? scaled_offset(y, (s.height + 1) / 2) : scaled_offset(x, (s.width + 1) / 2));
+    int const places = c == 0 ? s.height : s.width, next = c == 0 ? s.width : 1;  // rows or columns
+    int const times = c == 0 ? s.width : s.height, step = c == 0 ? 1 : s.width;
+    for (int i = 0; i < places; ++i) {
+      auto const offset = static_cast<T>(scaled_offset(i, (places + 1) / 2));
+      for (int k = 0; k < times; ++k) b.to(n, c, 1LL * i * next + 1LL * k * step) = offset;
+    }
   });
 }
 
