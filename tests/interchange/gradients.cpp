@@ -27,8 +27,8 @@ struct model {
 template <class Model, int Size = 64>
 constexpr graph_view view_of = network<image<3, Size, Size>, Model>::view();
 
-// One of each family. Networks whose size torchvision fixes by adaptive pooling have images of the size that needs
-// none.
+// One of each family; transformers with fewer channels and blocks. Networks whose size torchvision fixes by adaptive
+// pooling have images of the size that needs none.
 model const all[] = {
     {"alexnet", view_of<models::alexnet<10>, 224>},
     {"vgg11", view_of<models::vgg11<10>, 224>},
@@ -49,6 +49,12 @@ model const all[] = {
     {"regnet_y_400mf", view_of<models::regnet_y_400mf<10>>},
     {"regnet_x_400mf", view_of<models::regnet_x_400mf<10>>},
     {"convnext_tiny", view_of<models::convnext_tiny<10>>},
+    {"vit", view_of<models::vit<10, 16, 2, 64, 4>>},
+    {"swin", view_of<models::swin<10, 2, 0.2, 32, 2>, 224>},
+    {"swin_v2", view_of<models::swin_v2<10, 2, 0.2, 32, 2>, 256>},
+    {"maxvit", view_of<models::maxvit<10, 32, 2, 2, 2, 2, 0.2>, 224>},
+    {"mlp_mixer", view_of<models::mlp_mixer<10, 16, 2, 64, 64>>},
+    {"cifar_resnet20", view_of<models::cifar_resnet20<>, 32>},
     {"fcn_resnet50", view_of<models::fcn_resnet50<5>>},
     {"deeplabv3_resnet50", view_of<models::deeplabv3_resnet50<5>>},
     {"unet", view_of<models::unet<5, 8>>},

@@ -7,7 +7,8 @@
 Each model, without dropout and stochastic depth, gets random weights and trains one step in both libraries, in double.
 The gradient of each parameter and the new running statistics must agree to 1e-6 of their norm. `native` computes in
 float, where a ReLU whose input is about zero may have the other sign: there the gradients of all parameters together
-must agree to a tenth of their norm, and the running statistics to 1e-4. Exit 77: there is no torchvision.
+must agree to a tenth of their norm, and the running statistics to 1e-4. swin_v2's biases of keys are not compared,
+since torchvision keeps them at 0. Exit 77: there is no torchvision.
 """
 import argparse
 import subprocess
@@ -23,6 +24,7 @@ except ImportError as missing:
     print("skipped:", missing)
     sys.exit(77)
 from torch import nn
+from torchvision.models import maxvit, resnet, swin_transformer, vision_transformer
 
 RATE = 2.0**20  # the new weights are gradients, up to this factor, and their rounding does not matter
 
@@ -80,9 +82,77 @@ class UNet(nn.Module):
         return self.outc(x)
 
 
+class CifarResNet(resnet.ResNet):
+    """He et al. 2016, section 4.2: three stages for images of 32x32."""
+
+    def __init__(self, blocks):
+        super().__init__(resnet.BasicBlock, [1, 1, 1, 1])
+        self.inplanes = 16
+        self.conv1 = nn.Conv2d(3, 16, 3, padding=1, bias=False)
+        self.bn1 = nn.BatchNorm2d(16)
+        self.layer1 = self._make_layer(resnet.BasicBlock, 16, blocks)
+        self.layer2 = self._make_layer(resnet.BasicBlock, 32, blocks, stride=2)
+        self.layer3 = self._make_layer(resnet.BasicBlock, 64, blocks, stride=2)
+        self.maxpool = self.layer4 = nn.Identity()
+        self.fc = nn.Linear(64, 10)
+
+
+class MixerMlp(nn.Module):
+    def __init__(self, width, hidden):
+        super().__init__()
+        self.fc1, self.fc2 = nn.Linear(width, hidden), nn.Linear(hidden, width)
+
+    def forward(self, x):
+        return self.fc2(nn.functional.gelu(self.fc1(x)))
+
+
+class MixerBlock(nn.Module):
+    def __init__(self, tokens, width):
+        super().__init__()
+        self.norm1, self.norm2 = nn.LayerNorm(width, 1e-6), nn.LayerNorm(width, 1e-6)
+        self.mlp_tokens, self.mlp_channels = MixerMlp(tokens, width // 2), MixerMlp(width, 4 * width)
+
+    def forward(self, x):
+        x = x + self.mlp_tokens(self.norm1(x).transpose(1, 2)).transpose(1, 2)
+        return x + self.mlp_channels(self.norm2(x))
+
+
+class Mixer(nn.Module):
+    """Tolstikhin et al. 2021, on patches of 16x16 pixels."""
+
+    def __init__(self, size, depth, width):
+        super().__init__()
+        self.stem = nn.Module()
+        self.stem.proj = nn.Conv2d(3, width, 16, stride=16)
+        self.blocks = nn.Sequential(*(MixerBlock((size // 16) ** 2, width) for _ in range(depth)))
+        self.norm = nn.LayerNorm(width, 1e-6)
+        self.head = nn.Linear(width, 10)
+
+    def forward(self, x):
+        return self.head(self.norm(self.blocks(self.stem.proj(x).flatten(2).transpose(1, 2))).mean(1))
+
+
+def swin(window, **kinds):
+    return swin_transformer.SwinTransformer([4, 4], 32, [2, 2, 2, 2], [2, 4, 8, 16], [window, window],
+                                            stochastic_depth_prob=0.2, num_classes=10, **kinds)
+
+
+# Networks that torchvision does not have, or not as small.
+OF_THEIR_OWN = {
+    "unet": lambda: UNet(5, 8),
+    "cifar_resnet20": lambda: CifarResNet(3),
+    "mlp_mixer": lambda: Mixer(64, 2, 64),
+    "vit": lambda: vision_transformer.VisionTransformer(64, 16, 2, 4, 64, 256, num_classes=10),
+    "swin": lambda: swin(7),
+    "swin_v2": lambda: swin(8, block=swin_transformer.SwinTransformerBlockV2,
+                            downsample_layer=swin_transformer.PatchMergingV2),
+    "maxvit": lambda: maxvit.MaxVit((224, 224), 32, 7, [32, 64, 128, 256], [2, 2, 2, 2], 32, 0.2, num_classes=10),
+}
+
+
 def make(name):
-    if name == "unet":
-        return UNet(5, 8)
+    if name in OF_THEIR_OWN:
+        return OF_THEIR_OWN[name]()
     if name.startswith(("fcn_", "deeplabv3_")):
         return getattr(torchvision.models.segmentation, name)(weights=None, weights_backbone=None, num_classes=5,
                                                               aux_loss=False)
@@ -105,6 +175,10 @@ def prepared(name):
             value.uniform_(0.5, 1.5)
         elif key.endswith("layer_scale"):
             value.uniform_(-0.5, 0.5)  # it starts from 1e-6, which would hide the block
+        elif key.endswith(("relative_position_bias_table", "pos_embedding", "class_token")):
+            value.normal_()  # they start near 0
+        elif key == "heads.head.weight":
+            value.normal_(0, 0.1)  # it starts from 0, which would hide all blocks
     return model.train()
 
 
@@ -130,6 +204,8 @@ def compare(found, expected, before, in_double):
         here = found[key].double()
         if not is_statistic(key):
             here = (before[key].double() - here) / RATE
+        if key.replace("qkv.bias", "logit_scale") in expected and key.endswith("qkv.bias"):
+            here.view(3, -1)[1] = 0
         errors[key], norms[key] = (here.reshape(value.shape) - value).norm().item(), value.norm().item()
     gradients = [key for key in expected if not is_statistic(key)]
     largest = max(norms[key] for key in gradients)

@@ -61,15 +61,24 @@ struct maxvit_block
 template <int Width, int First, int All, number Most, class... Layers>
 struct maxvit_block<Width, First, 0, All, Most, Layers...> : sequential<named<"layers", Layers...>> {};
 
-/// MaxViT tiny (Tu et al. 2022), for images whose height and width are multiples of 224.
-template <int Classes = 1000>
-struct maxvit_t
-    : sequential<named<"stem", numbered<conv2d<64, 3, stride<2>, pad<1>, bias<false>>, maxvit_norm, gelu>,
-                       numbered<conv2d<64, 3, pad<1>>>>,                                               // 112x112
-                 named<"blocks", maxvit_block<64, 0, 2, 11, 0.2>, maxvit_block<128, 2, 2, 11, 0.2>,    // 56x56, 28x28
-                       maxvit_block<256, 4, 5, 11, 0.2>, maxvit_block<512, 9, 2, 11, 0.2>>,            // 14x14, 7x7
-                 named<"classifier", global_avg_pool2d, flatten, layer_norm<>, dense<512>, dsl::tanh,  //
-                       pointwise_dense<Classes, bias<false>>>,                                         //
+/// MaxViT (Tu et al. 2022), for images whose height and width are multiples of 224. The four blocks have First, Second,
+/// Third and Fourth layers, each two or more; the first block has Width channels, and each other block twice as many as
+/// the one before.
+template <int Classes, int Width, int First, int Second, int Third, int Fourth, number Most,
+          int All = First + Second + Third + Fourth>
+struct maxvit
+    : sequential<named<"stem", numbered<conv2d<Width, 3, stride<2>, pad<1>, bias<false>>, maxvit_norm, gelu>,
+                       numbered<conv2d<Width, 3, pad<1>>>>,                                                  // 112x112
+                 named<"blocks", maxvit_block<Width, 0, First, All, Most>,                                   // 56x56
+                       maxvit_block<2 * Width, First, Second, All, Most>,                                    // 28x28
+                       maxvit_block<4 * Width, First + Second, Third, All, Most>,                            // 14x14
+                       maxvit_block<8 * Width, All - Fourth, Fourth, All, Most>>,                            // 7x7
+                 named<"classifier", global_avg_pool2d, flatten, layer_norm<>, dense<8 * Width>, dsl::tanh,  //
+                       pointwise_dense<Classes, bias<false>>>,                                               //
                  softmax> {};
+
+/// The MaxViT of torchvision, tiny.
+template <int Classes = 1000>
+struct maxvit_t : maxvit<Classes, 64, 2, 2, 5, 2, 0.2> {};
 
 }  // namespace dsl::models
