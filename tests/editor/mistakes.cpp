@@ -108,7 +108,7 @@ struct prints {
 };
 
 void train(trainer& t, dataset const& data, dataset const& test) {
-  // MARKED: field designator 'verbose' does not refer to any field in type
+  // MARKED: fit: it does not have this option
   t.fit(data, {.epochs = 3, .verbose = 1});
   // MARKED: fit: .validation takes a pointer to a data set; write .validation = &test
   t.fit(data, {.epochs = 3, .validation = test});

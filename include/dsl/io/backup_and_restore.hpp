@@ -22,6 +22,18 @@ struct backup_options {
   std::FILE* out = stdout;
 };
 
+}  // namespace dsl::TYPENET_MODE
+
+namespace dsl::detail::TYPENET_MODE {
+
+using backup_has_only =
+    broken::has_only_these_options<broken::field::save_freq, broken::field::delete_checkpoint, broken::field::restore,
+                                   broken::field::verbose, broken::field::out>;
+
+}  // namespace dsl::detail::TYPENET_MODE
+
+namespace dsl::TYPENET_MODE {
+
 /// Keras's BackupAndRestore, with bit-identical resumption. The callback writes a run's state to a file, and each
 /// backup replaces the one before. If the file exists when fit begins, the run resumes from the state in the file, even
 /// in the middle of an epoch, with the state of every callback and the history of earlier epochs. A run that ends
@@ -37,13 +49,13 @@ struct backup_options {
 class backup_and_restore : public callback {
  public:
   explicit backup_and_restore(std::string path, backup_options const& o = {});
-#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
-  /// Options with a wrong name or value. GCC takes such options for this array.
+  /// Options with a wrong name or value. Clang takes such options for the ellipsis, and GCC takes them for the array.
+#if defined(__clang__) && !defined(__CUDACC__)
+  template <class Options = detail::backup_has_only>
+  backup_and_restore(std::string const& path, ...) = delete;
+#elif !defined(__CUDACC__)
   template <int Given>
-  backup_and_restore(
-      std::string const& path,
-      broken::has_only_these_options<broken::field::save_freq, broken::field::delete_checkpoint, broken::field::restore,
-                                     broken::field::verbose, broken::field::out> const (&options)[Given]) = delete;
+  backup_and_restore(std::string const& path, detail::backup_has_only const (&options)[Given]) = delete;
 #endif
 
   [[gnu::cold]] void on_restore(fit_run& run) override;

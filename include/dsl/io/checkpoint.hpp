@@ -7,11 +7,14 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/io/checkpoint_format.hpp>
 #include <dsl/io/folders.hpp>
+#include <dsl/rules/broken_training.hpp>
 #include <dsl/training/callback_state.hpp>
 #include <dsl/training/predictor.hpp>
+#include <dsl/training/trainer_arguments.hpp>
 
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace dsl::TYPENET_MODE {
@@ -136,6 +139,18 @@ class state_file {
 /// Reads a checkpoint. Error messages end with the advice `otherwise`.
 [[gnu::cold]] std::string read_checkpoint_or(std::string const& path, char const* otherwise);
 
+/// Whether save_weights(), or load_weights(), can be called with these arguments.
+template <class... Given>
+inline constexpr bool save_weights_takes = false;
+template <class Weights, class Path>
+inline constexpr bool save_weights_takes<Weights, Path> =
+    std::is_convertible_v<Weights, trainer&> && std::is_convertible_v<Path, std::string const&>;
+template <class... Given>
+inline constexpr bool load_weights_takes = false;
+template <class Weights, class Path>
+inline constexpr bool load_weights_takes<Weights, Path> =
+    one_of_them<Weights, trainer&, predictor&, engine&> && std::is_convertible_v<Path, std::string const&>;
+
 }  // namespace dsl::detail::TYPENET_MODE
 
 namespace dsl::TYPENET_MODE {
@@ -153,6 +168,13 @@ namespace dsl::TYPENET_MODE {
 [[gnu::cold]] void load_weights(trainer& t, std::string const& path);
 [[gnu::cold]] void load_weights(predictor& p, std::string const& path);
 [[gnu::cold]] void load_weights(engine& e, std::string const& path);
+/// Report arguments that these functions do not take.
+template <class... Given>
+  requires(!detail::save_weights_takes<Given...>)
+void save_weights(Given&&...) noexcept(sizeof(broken::save_weights_takes_a_trainer<false, Given...>) != 0);
+template <class... Given>
+  requires(!detail::load_weights_takes<Given...>)
+void load_weights(Given&&...) noexcept(sizeof(broken::load_weights_takes_a_trainer<false, Given...>) != 0);
 
 /// Writes a checkpoint after every epoch, which replaces the previous one and has the learning rate that callbacks have
 /// set by then. Without validation, the checkpoint is written after the first step of the next epoch, whose loss shows

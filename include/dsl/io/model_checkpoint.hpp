@@ -129,8 +129,11 @@ class model_checkpoint : public detail::model_checkpoint_on {
   model_checkpoint(std::string path, Text const&,
                    model_checkpoint_options const& = {}) noexcept(sizeof(broken::monitors_are_types<Text, false>) != 0)
       : model_checkpoint_on(std::move(path), {}, detail::monitored<Monitor>::value({})) {}
-#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
-  /// Options with a wrong name. GCC takes such options for this array.
+  /// Options with a wrong name or value. Clang takes such options for the ellipsis, and GCC takes them for the array.
+#if defined(__clang__) && !defined(__CUDACC__)
+  template <class Options = detail::model_checkpoint_has_only>
+  model_checkpoint(std::string const& path, ...) = delete;
+#elif !defined(__CUDACC__)
   template <int Given>
   model_checkpoint(std::string const& path, detail::model_checkpoint_has_only const (&options)[Given]) = delete;
 #endif

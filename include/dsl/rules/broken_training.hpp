@@ -80,6 +80,39 @@ struct losses_have_value_and_derivative {
                 "const> t, std::span<double> to) const, which adds to the numbers in to");
 };
 
+template <class Schedule, bool IsFirst>
+struct schedules_come_before_epochs {
+  static_assert(IsFirst,
+                "warm_up, hold: the schedule comes before the number of epochs; write warm_up{cosine_decay{.base = "
+                "0.4}, 5} or hold{one_cycle{}, 25}");
+};
+
+template <class Found, bool InAngleBrackets>
+struct top_k_accuracy_takes_k {
+  static_assert(InAngleBrackets,
+                "top_k_accuracy: the number of outputs is a template argument; write top_k_accuracy<5>{}");
+};
+
+template <bool Fit, class... Given>
+struct save_weights_takes_a_trainer {
+  static_assert(
+      Fit, "save_weights: it takes a trainer, then the path of the file; write save_weights(trainer, \"a.weights\")");
+};
+
+template <bool Fit, class... Given>
+struct load_weights_takes_a_trainer {
+  static_assert(Fit,
+                "load_weights: it takes a trainer, predictor or engine, then the path of the file; write "
+                "load_weights(trainer, \"a.weights\")");
+};
+
+template <class Network, bool Fit, class... Given>
+struct make_predictor_takes_an_executor {
+  static_assert(Fit,
+                "make_predictor: it takes a network in angle brackets, an executor, and the weights of another "
+                "predictor or of an engine, if they are shared; write make_predictor<model>(native{})");
+};
+
 template <class Variable, bool IsKept>
 struct states_are_numbers_or_text {
   static_assert(IsKept,

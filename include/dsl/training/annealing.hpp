@@ -2,10 +2,12 @@
 #pragma once
 
 #include <dsl/detail/mode.hpp>
+#include <dsl/rules/broken_training.hpp>
 #include <dsl/training/schedules.hpp>
 
 #include <concepts>
 #include <cstdint>
+#include <type_traits>
 
 namespace dsl::TYPENET_MODE {
 
@@ -53,6 +55,10 @@ double rate_at(F& schedule, schedule_point const& at) {
     return schedule(at);
 }
 
+/// Stands for a schedule that is given after its number of epochs.
+template <class F>
+struct behind_its_epochs;
+
 }  // namespace dsl::detail::TYPENET_MODE
 
 namespace dsl::TYPENET_MODE {
@@ -74,8 +80,17 @@ struct warm_up {
     return step < rising ? rate * static_cast<double>(step) / static_cast<double>(rising) : rate;
   }
 };
+/// Reports that the number of epochs comes before the schedule.
+template <class F>
+struct warm_up<detail::behind_its_epochs<F>> {
+  warm_up(int, F const&) noexcept(sizeof(broken::schedules_come_before_epochs<F, false>) != 0);
+  double operator()(schedule_point const& at) const;
+};
 template <class F>
 warm_up(F, int) -> warm_up<F>;
+template <class F>
+  requires std::is_class_v<F>
+warm_up(int, F) -> warm_up<detail::behind_its_epochs<F>>;
 template <class F>
 warm_up(F) -> warm_up<F>;
 
@@ -96,8 +111,17 @@ struct hold {
     return at;
   }
 };
+/// Reports that the number of epochs comes before the schedule.
+template <class F>
+struct hold<detail::behind_its_epochs<F>> {
+  hold(int, F const&) noexcept(sizeof(broken::schedules_come_before_epochs<F, false>) != 0);
+  double operator()(schedule_point const& at) const;
+};
 template <class F>
 hold(F, int) -> hold<F>;
+template <class F>
+  requires std::is_class_v<F>
+hold(int, F) -> hold<detail::behind_its_epochs<F>>;
 
 }  // namespace dsl::TYPENET_MODE
 

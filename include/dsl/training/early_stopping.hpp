@@ -93,8 +93,11 @@ class early_stopping : public detail::early_stopping_on {
   explicit early_stopping(Text const&, early_stopping_options const& = {}) noexcept(
       sizeof(broken::monitors_are_types<Text, false>) != 0)
       : early_stopping_on({}, detail::monitored<Monitor>::value({})) {}
-#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
-  /// Options with a wrong name. GCC takes such options for this array.
+  /// Options with a wrong name or value. Clang takes such options for the ellipsis, and GCC takes them for the array.
+#if defined(__clang__) && !defined(__CUDACC__)
+  template <class Options = detail::early_stopping_has_only>
+  explicit early_stopping(...) = delete;
+#elif !defined(__CUDACC__)
   template <int Given>
   explicit early_stopping(detail::early_stopping_has_only const (&options)[Given]) = delete;
 #endif

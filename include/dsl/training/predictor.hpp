@@ -6,13 +6,16 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/engine.hpp>
 #include <dsl/executors/shared_weights.hpp>
+#include <dsl/rules/broken_training.hpp>
 #include <dsl/training/compile.hpp>
 #include <dsl/training/trainer.hpp>
+#include <dsl/training/trainer_arguments.hpp>
 
 #include <initializer_list>
 #include <memory>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -78,6 +81,16 @@ template <class Network>
   o.weights = std::move(weights);
   return o;
 }
+/// Whether make_predictor<Network>() can be called with these arguments.
+template <class Network, class... Given>
+inline constexpr bool make_predictor_takes = false;
+template <class Network, class On>
+inline constexpr bool make_predictor_takes<Network, On> =
+    !std::is_same_v<Network, broken::nothing> && executor<std::remove_cvref_t<On>>;
+template <class Network, class On, class Weights>
+inline constexpr bool make_predictor_takes<Network, On, Weights> =
+    make_predictor_takes<Network, On> && one_of_them<Weights, trainer&, std::shared_ptr<shared_weights> const&>;
+
 /// Throws executor_error unless the engine uses `wanted` as its weights.
 [[gnu::cold]] void require_shared(engine& e, std::shared_ptr<shared_weights> const& wanted);
 /// Copies all parameters, running statistics and the normalisation from one engine to another.
@@ -115,6 +128,11 @@ template <class Network, executor Executor>
   detail::copy_weights(trained.engine(), made.engine());
   return made;
 }
+/// Reports arguments that make_predictor does not take, and that there is no network.
+template <class Network = broken::nothing, class... Given>
+  requires(!detail::make_predictor_takes<Network, Given...>)
+predictor make_predictor(Given&&...) noexcept(
+    sizeof(broken::make_predictor_takes_an_executor<Network, false, Given...>) != 0);
 
 }  // namespace dsl::TYPENET_MODE
 

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <dsl/detail/mode.hpp>
+#include <dsl/rules/broken_training.hpp>
 #include <dsl/training/confusion_matrix.hpp>
 #include <dsl/training/evaluation_metric.hpp>
 #include <dsl/training/regression_scores.hpp>
 
 #include <cstdint>
+#include <type_traits>
 
 /// Metrics for fit's .metrics, and for evaluate.
 namespace dsl::detail::TYPENET_MODE {
@@ -90,7 +92,14 @@ struct top_k_accuracy : detail::largest_outputs {
   static constexpr char const* name = own.text;
   static constexpr bool more_is_better = true;
   top_k_accuracy() : largest_outputs(K) {}
+  /// Reports that K is given in braces or parentheses.
+  template <class Found>
+    requires std::is_arithmetic_v<Found>
+  explicit top_k_accuracy(Found) noexcept(sizeof(broken::top_k_accuracy_takes_k<Found, false>) != 0);
 };
+template <class Found>
+  requires std::is_arithmetic_v<Found>
+top_k_accuracy(Found) -> top_k_accuracy<1>;
 
 /// Precision, recall, F1 and intersection over union. f1_score<3>, with the name "f1_3", is the score of class 3;
 /// f1_score<>, with the name "f1", is the mean over the classes that occur or were predicted.

@@ -44,9 +44,7 @@ class trainer {
   /// normalisation of the data is stored with the weights.
   [[gnu::cold]] history fit(dataset const& data, fit_options const& options = {});
 
-#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
-  /// Reports which argument is wrong. Clang and nvcc would also name the option without this overload; GCC would only
-  /// name the type that it cannot convert.
+  /// Reports which argument is wrong.
   template <int = 0>
   history fit(dataset const& data, detail::any_fit_options const& wrong);
   template <class... Given>
@@ -59,12 +57,23 @@ class trainer {
   template <class Data, class Labels>
   history fit(Data const&, Labels const&, detail::any_fit_options const&) noexcept(
       sizeof(broken::fit_takes_data_and_options<false, Data, Labels, fit_options>) != 0);
-  /// Options with a name that neither fit() nor another framework has. GCC takes such a list for this array.
+  /// Options with a name that neither fit() nor another framework has. The compiler prints the options that there are.
+#ifdef __CUDACC__
+  template <int = 0>
+  history fit(detail::anything const&,
+              broken::has_only_these_options<
+                  broken::field::epochs, broken::field::batch_size, broken::field::validation, broken::field::metrics,
+                  broken::field::augment, broken::field::callbacks, broken::field::average, broken::field::shuffle,
+                  broken::field::prefetch, broken::field::loader_threads, broken::field::cache,
+                  broken::field::initial_epoch> const& options) = delete;
+#else
+  /// Clang takes such a list for the ellipsis, and GCC takes a list whose values have an error of their own.
+  template <class Options = detail::fit_has_only>
+  history fit(detail::anything const&, ...) = delete;
+#ifndef __clang__
   template <int Given>
   history fit(detail::anything const&, detail::fit_has_only const (&options)[Given]) = delete;
-  /// Options whose values have an error of their own, which GCC has reported.
-  template <int = 0>
-  history fit(detail::anything const&, ...) = delete;
+#endif
 #endif
 
   /// Returns the mean loss and accuracy over all samples, in inference mode. A short last batch counts by its number of

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+// EXPECT: make_predictor: it takes a network in angle brackets, an executor, and the weights of another predictor or of an engine, if they are shared; write make_predictor<model>(native{})
+// EXPECT-RE: make_predictor_takes_an_executor<.*nothing.*native.*trainer
+#include <dsl/dsl.hpp>
+#include <dsl/training/predictor.hpp>
+
+using model = dsl::network<dsl::features<4>, dsl::dense<3>, dsl::softmax>;
+#ifdef FIXED
+dsl::predictor copy(dsl::trainer& t) { return dsl::make_predictor<model>(dsl::native{}, t); }
+dsl::predictor share(dsl::predictor& p) { return dsl::make_predictor<model>(dsl::native{.threads = 1}, p.weights()); }
+#else
+dsl::predictor copy(dsl::trainer& t) { return dsl::make_predictor(dsl::native{}, t); }
+#endif
