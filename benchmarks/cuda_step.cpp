@@ -52,7 +52,10 @@ dsl::bench::step_request parse(std::vector<std::string> const& words) {
   r.warmup = number(4, "10", 0);
   r.resident = one_of(5, "resident", "host");
   for (std::size_t i = 6; i < words.size(); ++i)
-    (one_of(i, "deterministic", "one_queue") ? r.deterministic : r.one_queue) = true;
+    if (one_of(i, "deterministic", "one_queue"))
+      r.deterministic = true;
+    else
+      r.queues = 1;
   return r;
 }
 
@@ -127,7 +130,7 @@ void print_launches(dsl::bench::step_request const& r) {
   for (std::size_t i = 0; i < costs.size(); ++i) {
     dsl::bench::gpu_launch const l = named ? launches[i] : dsl::bench::gpu_launch{.what = std::to_string(i)};
     std::string const name = l.of.empty() ? l.what : l.what + " of " + l.of;
-    int const queue = l.step < 0 || r.one_queue ? 0 : queues.stream[l.step];
+    int const queue = l.step < 0 || r.queues == 1 ? 0 : queues.stream[l.step];
     std::printf("| %s | %d | %d | %.2f | %.1f | %.2f | %.2f |\n", name.c_str(), queue, costs[i].nodes, 1e-9 * l.flops,
                 1e-6 * static_cast<double>(l.bytes()), costs[i].alone_us, costs[i].saves_us);
     alone += costs[i].alone_us;

@@ -26,7 +26,7 @@ struct step_request {
   /// same pinned host memory.
   bool resident = true;
   bool deterministic = false;
-  bool one_queue = false;
+  int queues = 2;         // see dsl::cuda
   int pictures = 50'000;  // size of the data set on the device; it is increased to one block of steps
   std::string cache = cu::cache_folder();
   int device = 0;
@@ -43,6 +43,7 @@ struct step_figures {
   test::watched_calls::recorded_step recorded{};
   long calls_a_step = 0;
   bool allocates = false;  // whether steps allocate memory after the warm-up
+  int queues = 0;          // of the program that was kept
   long long arena_bytes = 0, planned_bytes = 0, executor_bytes = 0;
   std::string description;
 };
@@ -55,9 +56,9 @@ class measured_step {
                 test::watched_calls::marking mark = nullptr)
       : request_(r), calls_(a, count_nodes, mark) {
     double const begin = now();
-    engine_ = std::make_unique<cu::engine>(
-        calls_.api(), Model::view(), engine_options{.update = {.momentum = 0.9}},
-        cu::engine_settings{r.precision, r.deterministic, r.device, r.cache, r.one_queue ? 1 : 2});
+    engine_ =
+        std::make_unique<cu::engine>(calls_.api(), Model::view(), engine_options{.update = {.momentum = 0.9}},
+                                     cu::engine_settings{r.precision, r.deterministic, r.device, r.cache, r.queues});
     initialize(*engine_, 1);
     detail::random_stream random(1, detail::purpose::user, 0);
     graph_view const& g = engine_->graph();
@@ -122,6 +123,7 @@ class measured_step {
     f.planned_bytes =
         request_.train ? Model::training_bytes(request_.batch, to) : Model::inference_bytes(request_.batch, to);
     f.description = engine_->description();
+    f.queues = engine_->queues(program_);
     return f;
   }
   step_request const& request() const { return request_; }

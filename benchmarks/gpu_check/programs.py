@@ -19,6 +19,7 @@ SOURCES = {
     "gpu_conformance": ["tests/cuda/gpu_conformance.cpp"],
     "cuda_step": ["benchmarks/cuda_step.cpp"],
     "cuda_train": ["benchmarks/cuda_train.cpp"],
+    "cuda_options": ["benchmarks/cuda_options.cpp"],
     "minigooglenet_cifar": ["examples/minigooglenet_cifar.cpp"],
 }
 

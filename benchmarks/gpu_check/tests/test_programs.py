@@ -16,7 +16,7 @@ class Includes(Case):
         kit = Toolkit()
         if kit.missing:
             self.skipTest("; ".join(kit.missing))
-        for name in ("gpu_conformance", "cuda_step", "cuda_train"):
+        for name in ("gpu_conformance", "cuda_step", "cuda_train", "cuda_options"):
             with self.subTest(name):
                 command = [programs.compiler(), "-std=c++20", *map(str, programs.flags_of(name)), *kit.compile_flags(),
                            "-M", *programs.SOURCES[name]]

@@ -103,6 +103,9 @@ class batch_loader {
   /// Returns the next batch, or null at the end of the epoch. If an error occurred while the batch was made, throws
   /// that error, which ends the epoch.
   [[gnu::cold]] batch const* next();
+  /// Returns the batch that next() will return, if a thread has already made it; otherwise null. The batch stays valid
+  /// until the second call of next().
+  [[gnu::cold]] batch const* coming();
 
  private:
   struct wanted {

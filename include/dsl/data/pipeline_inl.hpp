@@ -111,6 +111,13 @@ TYPENET_INLINE batch const* batch_loader::next() {
   return &s.view;
 }
 
+TYPENET_INLINE batch const* batch_loader::coming() {
+  detail::lock const lock(mutex_);
+  if (workers_.size() == 0 || given_ >= end_) return nullptr;
+  slot const& s = slot_of(given_);
+  return s.ready && !s.failure ? &s.view : nullptr;
+}
+
 TYPENET_INLINE void batch_loader::check() const {
   detail::option_check const loader{"batch_loader"};
   auto const need = [&](bool holds, char const* must, std::int64_t found, char const* advice) {

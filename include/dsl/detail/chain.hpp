@@ -34,13 +34,16 @@ class chain {
     end_ = &made->next;
     return made->value;
   }
-  /// Destroys the last object.
-  [[gnu::cold]] void drop_last() {
+  /// Destroys the i-th object, which must exist.
+  [[gnu::cold]] void drop(int i) {
     link** at = &first_;
-    while ((*at)->next) at = &(*at)->next;
-    destroy(std::exchange(*at, nullptr));
-    end_ = at;
+    while (i-- > 0) at = &(*at)->next;
+    link* const gone = std::exchange(*at, (*at)->next);
+    if (!*at) end_ = at;
+    destroy(gone);
   }
+  /// Destroys the last object.
+  [[gnu::cold]] void drop_last() { drop(size() - 1); }
   /// Returns the i-th object, which must exist.
   T& operator[](int i) const {
     link* at = first_;

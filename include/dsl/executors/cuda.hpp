@@ -25,13 +25,24 @@ struct cuda {
   /// order of the sums itself.
   bool deterministic = false;
   int device = 0;
-  int queues = 2;  // number of queues for steps that do not depend on each other; 1: no steps run concurrently
+  /// The number of queues for steps that do not depend on each other, 1 or 2. With 1, no steps run concurrently. With
+  /// 0, each program is made for one queue and for two, both are timed, and the faster is kept; with `deterministic` or
+  /// several towers, 0 is the same as 2.
+  int queues = 2;
   /// The folder for compiled kernels and for plans that have been timed, which later runs use again. If it is empty,
   /// none are stored.
   std::string cache = cu::cache_folder();
   /// Selects how the GPUs of several towers sum gradients. &dsl::nccl (executors/cuda/nccl.hpp) sums on the GPUs; null
   /// sums on the host in the order of the towers. The object must outlive the trainer.
   cu::device_collectives const* collectives = nullptr;
+  /// Whether evaluation and inference of a batch use the program of an earlier, larger batch, if there is one, instead
+  /// of making a program for this size. The rest of the larger batch is filled with zeros, which neither the metrics
+  /// nor the outputs contain. The last, smaller batch of a data set then begins at once, but takes as long as the
+  /// others.
+  bool fill_batches = false;
+  /// Whether a batch that comes from the host is copied to the device while the step before it runs. Such a batch takes
+  /// twice the memory, on the host and on the device. It has no effect with several towers.
+  bool copy_ahead = false;
 
   static constexpr dsl::target compile_time_target = cu::target_for(cu::storage::bf16);
 

@@ -28,7 +28,9 @@ TYPENET_INLINE std::unique_ptr<engine> cuda::make_engine(graph_view const& g, en
                                                           .device = device,
                                                           .cache = cache,
                                                           .queues = queues,
-                                                          .collectives = collectives});
+                                                          .collectives = collectives,
+                                                          .fill_batches = fill_batches,
+                                                          .copy_ahead = copy_ahead});
 }
 
 TYPENET_INLINE cu::api const& cuda::libraries() {

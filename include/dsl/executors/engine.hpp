@@ -79,6 +79,7 @@ struct batch_view {
   /// The targets of each output, output 0 first, if each output has separate targets; otherwise null. Labels, values,
   /// weights and `labelled` above are then not used.
   target_view const* targets = nullptr;
+  std::uint64_t staged = 0;  // the result of engine::stage() for this batch, which has not changed since; or 0
 
   /// Returns the targets of output k.
   target_view targets_of(int k) const { return targets ? targets[k] : target_view{labels, values, weights, labelled}; }
@@ -119,6 +120,10 @@ class engine {
   /// Runs one step on a batch of exactly the size for which the program was prepared. All engines of a group must run
   /// the step at the same time.
   virtual void run(int program, batch_view const& batch) = 0;
+  /// Announces the batch of the program's next run, so that an engine can copy the batch while a step runs. Returns the
+  /// number that this run must get as batch_view::staged, or 0 if the engine does not copy ahead. If another batch is
+  /// run instead, the announced one is forgotten.
+  virtual std::uint64_t stage(int /*program*/, batch_view const& /*next*/) { return 0; }
   /// Returns the metrics of the program's last run, which must have been training or evaluation.
   virtual batch_metrics metrics(int program) = 0;
   /// Returns the metrics of output k alone, with a loss that is not multiplied by its weight. Output 0 is the network's

@@ -238,6 +238,10 @@ class trainer {
   [[gnu::cold]] bool train_epoch(batch_loader* loader, int program, per_output<target_kind> const& targets,
                                  std::int64_t steps, double begin, fit_run& run, fit_options const& options);
 
+  /// Announces the loader's next batch to the engine, if the batch has been made and has `size` samples. Returns its
+  /// batch_view::staged.
+  std::uint64_t stage_next(batch_loader& loader, int program, int size);
+
   /// Calls one member function of every callback, in the callbacks' order. All such functions share this one loop,
   /// because each loop inlined into fit() costs 10 ms of compile time.
   [[gnu::cold]] static void notify(fit_run& run, void (callback::*moment)(fit_run&));

@@ -577,6 +577,7 @@ TYPENET_INLINE bool trainer::train_epoch(batch_loader* loader, int program, per_
     engine_->start_epoch(program, run.epoch, at.step);
   batch const resident{.size = engine_->share_of(options.batch_size).size};
   run.proven = false;
+  std::uint64_t staged = 0;
   for (run.step = at.step; steps > at.step; run.step = at.step) {
     check_rate(run);
     batch const& b = loader ? *loader->next() : resident;
@@ -594,7 +595,9 @@ TYPENET_INLINE bool trainer::train_epoch(batch_loader* loader, int program, per_
                            .further = b.further,
                            .weights = b.weights,
                            .labelled = b.labelled,
-                           .targets = b.targets});
+                           .targets = b.targets,
+                           .staged = staged});
+    staged = loader ? stage_next(*loader, program, b.size) : 0;
     batch_metrics const m = metrics(running, &run);
     if (!detail::isfinite(m.loss)) {
       if (ends_for_bad_loss(run)) return false;
@@ -622,6 +625,13 @@ TYPENET_INLINE bool trainer::train_epoch(batch_loader* loader, int program, per_
   return true;
 }
 
+TYPENET_INLINE std::uint64_t trainer::stage_next(batch_loader& loader, int program, int size) {
+  batch const* const next = loader.coming();
+  if (!next || next->size != size || next->labelled == 0) return 0;
+  return engine_->stage(program,
+                        {.images = next->images, .labels = next->labels, .size = size, .weights = next->weights});
+}
+
 [[gnu::noinline]] TYPENET_INLINE void trainer::notify(fit_run& run, void (callback::*moment)(fit_run&)) {
   for (std::size_t i = 0; i < run.callback_count; ++i) (run.callbacks[i].operator->()->*moment)(run);
 }
@@ -642,6 +652,7 @@ void trainer::for_each_batch(dataset const& data, int batch_size, mode m, detail
                                                                  .values = shared ? values_of(targets.kinds.all) : 0,
                                                                  .targets = targets.own});
   loader.start(0);
+  std::uint64_t staged = 0;
   while (batch const* b = loader.next()) {
     detail::require_tokens(graph_, data, *b, b->size, m == mode::inference ? "predict" : "evaluate");
     // every process predicts for itself
@@ -655,10 +666,12 @@ void trainer::for_each_batch(dataset const& data, int batch_size, mode m, detail
                          .further = b->further,
                          .weights = b->weights,
                          .labelled = b->labelled,
-                         .targets = b->targets};
+                         .targets = b->targets,
+                         .staged = staged};
     std::vector<float const*> further;
     std::vector<target_view> own;
     engine_->run(program, share_of(all, targets.kinds, share, further, own));
+    staged = share.size == b->size ? stage_next(loader, program, b->size) : 0;
     if (!f(program, *b)) return;
   }
 }

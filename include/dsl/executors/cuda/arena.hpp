@@ -56,6 +56,12 @@ class arena {
     if (storage_ != storage::f32) stage_.emplace(*api_, count() * cu::bytes_of(storage_), stream_);
   }
 
+  /// Calls f(address, bytes) for each block of memory that training changes and that a step needs from the step before.
+  template <class F>
+  void for_each_block(F f) const {
+    f(state_.data(), state_.bytes());
+    if (training_) f(training_->data(), training_->bytes());
+  }
   float* parameters() const { return begin_of(region::parameters); }
   float* statistics() const { return begin_of(region::statistics); }
   float* gradients() const { return begin_of(region::gradients); }

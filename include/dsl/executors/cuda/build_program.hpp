@@ -32,7 +32,7 @@ namespace dsl::cu::TYPENET_MODE {
   auto const need = [&](int queue, long long bytes) { most[queue] = std::max(most[queue], bytes); };
   for (bound_convolution const& b : p.convolutions) need(b.queue, b.plan.facts.workspace);
   for (bound_product const& b : p.products) need(b.queue, b.plan.workspace());
-  for (int q = 0; q < (e.second ? 2 : 1); ++q) {
+  for (int q = 0; q < p.queues; ++q) {
     work_memory& w = p.work[q];
     w.workspace.emplace(e.calls, most[q], e.stream);
     w.scratch.emplace(e.calls, e.library.scratch_bytes(), e.stream);
@@ -48,18 +48,21 @@ namespace dsl::cu::TYPENET_MODE {
   for (bound_product const& b : p.products) b.plan.run(p.work[b.queue].workspace->data(), e.stream);
   wait();
   ready.pass();
-  for (segment& s : p.segments) {
-    bool recorded = false;
-    try {
-      s.graph.emplace(e.calls, e.stream, [&] {
-        for (host::task const& launch : s.launches) launch();
-        recorded = true;
-      });
-    } catch (...) {  // other ranks may wait for a collective that this one will not call
-      if (e.link && !recorded && p.plan.options.mode == mode::training) e.link->communicator->abort();
-      throw;
+  int const graphs = std::max(p.batches.size(), 1);
+  for (p.turn = 0; p.turn < graphs; ++p.turn)
+    for (segment& s : p.segments) {
+      bool recorded = false;
+      try {
+        s.graphs.emplace(e.calls, e.stream, [&] {
+          for (host::task const& launch : s.launches) launch();
+          recorded = true;
+        });
+      } catch (...) {  // other ranks may wait for a collective that this one will not call
+        if (e.link && !recorded && p.plan.options.mode == mode::training) e.link->communicator->abort();
+        throw;
+      }
     }
-  }
+  p.turn = 0;
 }
 
 }  // namespace dsl::cu::TYPENET_MODE

@@ -7,9 +7,9 @@
 #include <dsl/executors/cuda/program_list.hpp>
 #include <dsl/executors/cuda/running_momenta.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,9 +21,11 @@ struct engine_settings {
   bool deterministic = false;
   int device = 0;
   std::string cache = cache_folder();
-  int queues = 2;                                   // number of streams that run steps concurrently
+  int queues = 2;                                   // number of streams that run steps concurrently; see dsl::cuda
   long long workspace_limit = 64LL << 20;           // bytes that one convolution may use
   device_collectives const* collectives = nullptr;  // for several towers; null: they communicate through the host
+  bool fill_batches = false;                        // see dsl::cuda::fill_batches
+  bool copy_ahead = false;                          // see dsl::cuda::copy_ahead
 };
 
 /// Runs a network on one GPU: convolutions through cuDNN, everything else through typenet's own kernels. A plan is
@@ -53,27 +55,32 @@ class engine final : public dsl::engine {
                .options = options_,
                .precision = s.precision,
                .deterministic = s.deterministic,
+               .fill_batches = s.fill_batches,
                .stream = stream_.get(),
                .arena = arena_,
                .library = library_,
                .cudnn = cudnn_,
                .second_cudnn = nullptr,
                .second = nullptr,
+               .copies = nullptr,
                .products = products_,
                .target = target_,
                .plans = plans_,
                .state = reinterpret_cast<step_state*>(state_.data()),
                .host_state = host_state_.as<step_state>(),
+               .time_queues = s.queues == 0,
                .group = group_},
         programs_(parts_, device_.architecture, s.workspace_limit) {
     cudnn_.set_stream(stream_.get());
-    if (s.queues == 2) {
+    if (s.queues == 2 || s.queues == 0) {
       parts_.second = second_.emplace(api_).get();
       parts_.second_cudnn = &second_cudnn_.emplace(api_);
       second_cudnn_->set_stream(parts_.second);
     } else if (s.queues != 1) {
-      throw option_error(detail::message({"cuda: queues must be 1 or 2; found ", s.queues}));
+      throw option_error(detail::message(
+          {"cuda: queues must be 1, 2, or 0, which times both and keeps the faster; found ", s.queues}));
     }
+    if (s.copy_ahead) parts_.copies = copies_.emplace(api_).get();
     if (arena_.copies()) narrow_ = library_.add(kernels::narrow(type_, arena_.count()));
     if (group_) parts_.keep = reinterpret_cast<float const*>(keep_.emplace(api_, arena_, g, o, stream_.get()).data());
     if (group_ && s.collectives) parts_.link = &link_.emplace(api_, *s.collectives, handshake_);
@@ -86,6 +93,7 @@ class engine final : public dsl::engine {
     }
     try {
       enter();
+      if (copies_) copies_->wait();
     } catch (...) {
     }
     if (!link_ || link_->communicator->usable()) return;
@@ -164,13 +172,16 @@ class engine final : public dsl::engine {
   void run(int which, batch_view const& batch) override {
     program& p = programs_[which];
     bool const meets = link_ && p.plan.options.mode == mode::training;
+    bool const here = p.staged != 0 && batch.staged == p.staged;
+    int const turn = here ? 1 - p.turn : p.turn;
     try {
-      check(p, batch);
+      check(p, batch, turn);
       enter();  // waits until the last run has fetched its batch
-      set_batch(p, batch);
+      if (!here) put(p, batch, turn);
+      set_batch(p, batch, turn);
       refresh(p);
       for (segment const& s : p.segments) {
-        s.graph->launch(stream_.get());
+        s.graphs[p.turn].launch(stream_.get());
         running_ = true;
         if (!s.meeting) continue;
         wait();
@@ -185,6 +196,18 @@ class engine final : public dsl::engine {
     if (p.plan.options.mode == mode::training) ++version_;
   }
 
+  /// Begins to copy the batch of the next run while the last one is still running, if the engine copies ahead and the
+  /// program gets its batches from the host.
+  std::uint64_t stage(int which, batch_view const& next) override {
+    program& p = programs_[which];
+    if (p.batches.size() < 2 || !next.images) return 0;
+    int const turn = 1 - p.turn;
+    check(p, next, turn);
+    api_(api_.cudaSetDevice, device_.number);
+    put(p, next, turn);
+    return p.staged = ++staged_;
+  }
+
   batch_metrics metrics(int which) override {
     wait();
     auto const* m = programs_[which].metrics->as<double>();
@@ -196,10 +219,10 @@ class engine final : public dsl::engine {
     program const& p = programs_[which];
     if (p.idle()) return;
     tensor_at const y = bound_operands(graph_, p).place(graph_.result(), p.plan.activations[graph_.result()]);
-    std::vector<std::byte> raw(static_cast<std::size_t>(y.pixels * y.at.channels * bytes_of(type_)));
-    fetch(raw, y.data);
     long long const area = y.shape.area();
-    for (int n = 0; n < p.plan.options.batch; ++n)
+    std::vector<std::byte> raw(static_cast<std::size_t>(p.samples * area * y.at.channels * bytes_of(type_)));
+    fetch(raw, y.data);
+    for (int n = 0; n < p.samples; ++n)
       for (int c = 0; c < y.shape.channels; ++c)
         for (long long i = 0; i < area; ++i)
           *out++ = number_at(type_, raw.data(), (n * area + i) * y.at.channels + y.at.offset + c);
@@ -258,6 +281,8 @@ class engine final : public dsl::engine {
   }
   [[gnu::cold]] std::string arithmetic() const override { return "cuda" + how(); }
   kernel_library const& library() const { return library_; }
+  /// Returns the number of queues of a program, for tests and measurements.
+  int queues(int which) const { return programs_[which].queues; }
 
  private:
   [[gnu::cold]] std::string how() const {
@@ -299,22 +324,26 @@ class engine final : public dsl::engine {
     running_ = false;
     stream_.wait();
   }
-  void check(program const& p, batch_view const& batch) const {
-    if (batch.size != p.part.size)
+  /// Throws an error if a program cannot run this batch, whose place has number `turn`.
+  void check(program const& p, batch_view const& batch, int turn) const {
+    bool const fits = fills(p) ? batch.size > 0 && batch.size <= p.part.size : batch.size == p.part.size;
+    if (!fits)
       throw option_error(detail::message({"batch: the engine was prepared for ", p.part.size, " samples; found ",
                                           batch.size, "; call prepare() for that size"}));
     if (batch.weights)
       throw executor_error("cuda: sample weights and class weights are not supported; use a CPU executor");
-    if (p.labels && !batch.labels && !p.has_labels)
+    if (p.batches.size() == 0) return;
+    host_batch const& to = p.batches[turn];
+    if (to.labels && !batch.labels && to.labelled != batch.size)  // without labels, a run uses the last ones
       throw option_error("batch: it must have labels; only inference runs without them");
   }
-  void set_batch(program& p, batch_view const& batch) {
-    if (batch.images && p.images)
-      std::memcpy(p.images->as<void>(), batch.images, static_cast<std::size_t>(p.images->bytes()));
-    if (batch.labels && p.labels) {
-      std::memcpy(p.labels->as<void>(), batch.labels, static_cast<std::size_t>(p.labels->bytes()));
-      p.has_labels = true;
-    }
+  /// Whether a program also runs smaller batches.
+  bool fills(program const& p) const { return settings_.fill_batches && p.plan.options.mode != mode::training; }
+  void set_batch(program& p, batch_view const& batch, int turn) {
+    if (p.batches.size() > 1) p.batches[turn].copied->hold(stream_.get());
+    p.turn = turn;
+    p.staged = 0;
+    p.samples = batch.size;
     p.state.step = batch.step;
     update_numbers const now = options_.update.at(batch.learning_rate, batch.step);
     p.state.learning_rate = static_cast<float>(now.rate);
@@ -322,6 +351,29 @@ class engine final : public dsl::engine {
     p.state.epsilon = static_cast<float>(now.epsilon);
     *host_state_.as<step_state>() = p.state;
     p.state.position += static_cast<std::uint64_t>(p.part.whole);
+  }
+  /// Copies a batch to a place of the program that no run is using. A batch that was announced and is forgotten may
+  /// still be on its way to the same place; this batch follows it.
+  void put(program& p, batch_view const& batch, int turn) {
+    if (p.batches.size() == 0) return;
+    p.staged = 0;
+    host_batch& to = p.batches[turn];
+    if (batch.images) fill(to.images, batch.images, batch.size, p, 0.0F);
+    if (batch.images && to.copied) {
+      api_(api_.cudaMemcpyAsync, to.pictures.data(), to.images.as<void>(), static_cast<std::size_t>(to.images.bytes()),
+           cudaMemcpyHostToDevice, copies_->get());
+      to.copied->record(copies_->get());
+    }
+    if (!batch.labels || !to.labels) return;
+    fill(*to.labels, batch.labels, batch.size, p, kernels::no_sample);
+    to.labelled = batch.size;
+  }
+  /// Copies the numbers of `size` samples to the beginning of a program's batch, and sets those of the other samples.
+  template <class T>
+  static void fill(pinned_memory const& to, T const* from, int size, program const& p, T rest) {
+    long long const all = to.bytes() / static_cast<long long>(sizeof(T)), count = all / p.part.size * size;
+    std::copy_n(from, count, to.as<T>());
+    std::fill(to.as<T>() + count, to.as<T>() + all, rest);
   }
   void fetch(std::vector<std::byte>& to, void const* from) {
     api_(api_.cudaMemcpyAsync, to.data(), from, to.size(), cudaMemcpyDeviceToHost, stream_.get());
@@ -344,6 +396,7 @@ class engine final : public dsl::engine {
   storage type_;
   stream stream_;
   std::optional<stream> second_;
+  std::optional<stream> copies_;
   cudnn_handle cudnn_;
   std::optional<cudnn_handle> second_cudnn_;
   std::optional<product_handle> products_;
@@ -361,6 +414,7 @@ class engine final : public dsl::engine {
   int narrow_ = -1;
   bool running_ = false;
   std::uint64_t version_ = 1;
+  std::uint64_t staged_ = 0;  // number of batches that have been announced
 };
 
 }  // namespace dsl::cu::TYPENET_MODE

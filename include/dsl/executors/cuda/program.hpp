@@ -57,8 +57,19 @@ struct folded_kernel {
 /// communication a program is one segment.
 struct segment {
   std::vector<host::task> launches{};  // in the order in which they are recorded
-  std::optional<replay> graph{};       // the graph of the launches
+  detail::chain<replay> graphs{};      // the graph of the launches, one for each place of a batch from the host
   host::task meeting{};                // runs on the host when the device has finished; empty for the last segment
+};
+
+/// A place for a batch from the host: pinned memory, which the host fills, and the images in the host's layout on the
+/// device.
+struct host_batch {
+  pinned_memory images;
+  device_memory pictures;
+  std::optional<pinned_memory> labels{};
+  std::optional<event> copied{};  // the images have reached the device; empty if the program's graph copies them
+  int labelled = 0;               // number of samples whose labels have been set
+  host_batch(api const& a, long long bytes, cudaStream_t s) : images(a, bytes), pictures(a, bytes, s) {}
 };
 
 /// The host memory in which towers exchange numbers.
@@ -80,6 +91,7 @@ struct program {
   resident_data* data = nullptr;  // the data set from which batches are gathered; null: the host provides them
   augmentation_numbers augment{};
   bool shuffle = true;
+  int queues = 1;      // 2: steps that do not depend on each other run concurrently
   step_state state{};  // of the next run
   device_memory const* activations = nullptr;
   std::vector<host::task> refreshes{};  // run after parameters have changed: they fold batch_norms into kernels
@@ -94,12 +106,12 @@ struct program {
   detail::chain<pinned_memory> sums{};       // for summing numbers through the host
   detail::chain<event> events{};             // for waiting between the two queues
   work_memory work[2]{};
-  std::optional<device_memory> pictures{};   // images in the host's layout
   std::optional<device_memory> stage_map{};  // which gradients are computed in the storage type
-  std::optional<pinned_memory> images{};
-  std::optional<pinned_memory> labels{};
   std::optional<pinned_memory> metrics{};
-  bool has_labels = false;  // whether labels have been set; a run without labels uses the last ones
+  detail::chain<host_batch> batches{};  // two if the next batch is copied while a step runs; none if `data` is set
+  int turn = 0;                         // the number of the batch of the last run
+  std::uint64_t staged = 0;             // the number of the announced batch, in the other place; 0: there is none
+  int samples = 0;                      // number of samples of the last run; the others of the batch only fill it
   detail::chain<segment> segments{};
 
   /// Whether this program has no samples and only takes part in sums and updates.
@@ -108,8 +120,8 @@ struct program {
   long long extra_bytes() const {
     long long all = 0;
     for (work_memory const& w : work) all += w.bytes();
-    for (auto const* m : {&pictures, &stage_map})
-      if (*m) all += (*m)->bytes();
+    if (stage_map) all += stage_map->bytes();
+    for (host_batch const& b : batches) all += b.pictures.bytes();
     for (folded_kernel const& f : folded) all += f.kernel.bytes() + f.bias.bytes();
     for (auto const* more : {&packed[0], &packed[1], &numbers})
       for (device_memory const& m : *more) all += m.bytes();

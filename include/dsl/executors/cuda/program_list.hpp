@@ -4,6 +4,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/build_program.hpp>
 #include <dsl/executors/cuda/process_end.hpp>
+#include <dsl/executors/cuda/queue_timing.hpp>
 #include <dsl/plan/verify.hpp>
 
 #include <cstdint>
@@ -55,26 +56,9 @@ class program_list {
       if (serves(p, wanted)) return count;
       ++count;
     }
-    bool const training = wanted.mode == mode::training;
-    plan made = plan_for(wanted);
-    if (training) e_.arena.require_training();
-    device_memory const* const activations = memory_for(made.region_bytes[static_cast<int>(region::activations)]);
-    program& p = programs_.emplace();
-    p.plan = std::move(made);
-    p.part = wanted.part;
-    p.data = wanted.data;
-    p.augment = wanted.augment;
-    p.shuffle = wanted.shuffle;
-    p.activations = activations;
-    p.state.seed = e_.options.seed;
-    p.state.first_sample = static_cast<std::uint32_t>(wanted.part.first);
-    try {
-      build_program(e_, p, architecture_, workspace_limit_, ready);
-    } catch (...) {
-      drop_last();  // a half-built program must not be found again
-      throw;
-    }
-    process_end::watch();  // libraries have loaded what this program needs
+    program& made = add(wanted, e_.second ? 2 : 1, ready);
+    bool const one_may_be_faster = made.queues == 2 && made.events.size() > 0;
+    if (e_.time_queues && one_may_be_faster && !e_.deterministic && !e_.group) keep_the_faster(wanted, made, ready);
     return count;
   }
 
@@ -93,8 +77,50 @@ class program_list {
   }
 
  private:
-  static bool serves(program const& p, program_purpose const& wanted) {
-    if (p.plan.options.mode != wanted.mode || !(p.part == wanted.part) || p.data != wanted.data) return false;
+  /// Makes a program.
+  [[gnu::cold]] program& add(program_purpose const& wanted, int queues, handshake& ready) {
+    plan made = plan_for(wanted);
+    if (wanted.mode == mode::training) e_.arena.require_training();
+    device_memory const* const activations = memory_for(made.region_bytes[static_cast<int>(region::activations)]);
+    program& p = programs_.emplace();
+    p.plan = std::move(made);
+    p.part = wanted.part;
+    p.samples = wanted.part.size;
+    p.data = wanted.data;
+    p.augment = wanted.augment;
+    p.shuffle = wanted.shuffle;
+    p.queues = queues;
+    p.activations = activations;
+    p.state.seed = e_.options.seed;
+    p.state.first_sample = static_cast<std::uint32_t>(wanted.part.first);
+    try {
+      build_program(e_, p, architecture_, workspace_limit_, ready);
+    } catch (...) {
+      drop_last();  // a half-built program must not be found again
+      throw;
+    }
+    process_end::watch();  // libraries have loaded what this program needs
+    return p;
+  }
+  /// Makes the last program again, on one queue, and keeps the faster of the two. If there is no memory for both, the
+  /// first remains.
+  [[gnu::cold]] void keep_the_faster(program_purpose const& wanted, program& on_two, handshake& ready) {
+    int const known = programs_.size();
+    try {
+      bool const one = is_faster(e_, add(wanted, 1, ready), on_two);
+      drop(one ? known - 1 : known);
+    } catch (memory_error const&) {
+      if (programs_.size() > known) drop_last();
+    } catch (...) {
+      while (programs_.size() >= known) drop_last();
+      throw;
+    }
+  }
+  /// Whether a program can be used for this purpose. A larger batch can be used if nothing depends on its size.
+  bool serves(program const& p, program_purpose const& wanted) const {
+    if (p.plan.options.mode != wanted.mode || p.data != wanted.data) return false;
+    bool const fills = e_.fill_batches && wanted.mode != mode::training && wanted.part.size > 0;
+    if (fills ? p.part.size < wanted.part.size : !(p.part == wanted.part)) return false;
     return !p.data || (p.shuffle == wanted.shuffle && p.augment == wanted.augment);
   }
   [[gnu::cold]] plan plan_for(program_purpose const& wanted) const {
@@ -118,9 +144,10 @@ class program_list {
         throw executor_error(detail::message({"plan: ", explain(v.broken), " (step ", v.step, ")"}));
     return made;
   }
-  [[gnu::cold]] void drop_last() {
+  [[gnu::cold]] void drop_last() { drop(programs_.size() - 1); }
+  [[gnu::cold]] void drop(int which) {
     e_.calls.ignore(e_.calls.cudaStreamSynchronize.function(e_.stream));  // nothing may use the memory released now
-    programs_.drop_last();
+    programs_.drop(which);
   }
   device_memory const* memory_for(long long bytes) {
     for (device_memory const& b : blocks_)

@@ -30,20 +30,23 @@ struct engine_parts {
   engine_options const& options;
   cu::precision precision;
   bool deterministic;
+  bool fill_batches;
   cudaStream_t stream;
   cu::arena& arena;
   kernel_library& library;
   cudnn_handle& cudnn;                      // on the engine's stream
   cudnn_handle* second_cudnn;               // on the second queue
   cudaStream_t second;                      // for steps that may run concurrently; null: there is one queue
+  cudaStream_t copies;                      // for copying the next batch while a step runs; null: it is not used
   std::optional<product_handle>& products;  // made for the first product that needs it
   plan_target const& target;
   plan_cache const& plans;
-  step_state* state;             // on the device
-  step_state const* host_state;  // the host's copy, which each run copies to the device
-  communicator* group;           // null if there is only one tower
-  tower_link* link = nullptr;    // for communication between devices without the host; or null
-  float const* keep = nullptr;   // for each running moment, the share that a step keeps
+  step_state* state;            // on the device
+  step_state* host_state;       // the host's copy, which each run copies to the device
+  bool time_queues;             // whether each program runs on one queue or on two, whichever is faster
+  communicator* group;          // null if there is only one tower
+  tower_link* link = nullptr;   // for communication between devices without the host; or null
+  float const* keep = nullptr;  // for each running moment, the share that a step keeps
 };
 
 /// A point on one queue, in one segment of a program, for which the other queue can wait.

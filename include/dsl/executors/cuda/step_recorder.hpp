@@ -10,6 +10,7 @@
 #include <dsl/view.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -119,15 +120,24 @@ class step_recorder {
     if (resident_data* const d = p_.data)
       return launch(kernels::gather_pictures(type_, batch(), to.shape, p_.augment), d->pictures(), d->labels(),
                     d->mean(), d->order(), e_.state, to.data, at_.buffer(p_.plan.labels));
-    long long const bytes = 4 * batch() * to.shape.size();
-    p_.images.emplace(e_.calls, bytes);
-    p_.pictures.emplace(e_.calls, bytes, e_.stream);
-    r_.copy(p_.pictures->data(), p_.images->as<void>(), bytes, cudaMemcpyHostToDevice);
-    if (void* const labels = at_.buffer(p_.plan.labels)) {
-      p_.labels.emplace(e_.calls, 4LL * batch());
-      r_.copy(labels, p_.labels->as<void>(), 4LL * batch(), cudaMemcpyHostToDevice);
+    bool const ahead = e_.copies && !e_.group;
+    void* const labels = at_.buffer(p_.plan.labels);
+    for (int i = 0; i < (ahead ? 2 : 1); ++i) {
+      host_batch& b = p_.batches.emplace(e_.calls, 4 * batch() * to.shape.size(), e_.stream);
+      if (labels) b.labels.emplace(e_.calls, 4LL * batch());
+      if (ahead) b.copied.emplace(e_.calls);
     }
-    launch(kernels::load_pictures(type_, batch(), to.shape), recording::pointer(p_.pictures->data()), to.data);
+    int const k = e_.library.add(kernels::load_pictures(type_, batch(), to.shape));
+    r_.enqueue([&e = e_, &p = p_, labels, k, s = r_.stream(), to = to.data] {
+      host_batch const& b = p.batches[p.turn];
+      auto const copy = [&](void* data, pinned_memory const& from) {
+        e.calls(e.calls.cudaMemcpyAsync, data, from.as<void>(), static_cast<std::size_t>(from.bytes()),
+                cudaMemcpyHostToDevice, s);
+      };
+      if (!b.copied) copy(b.pictures.data(), b.images);
+      if (labels) copy(labels, *b.labels);
+      e.library.launch(k, s, recording::pointer(b.pictures.data()), to);
+    });
   }
 
   // ---- the rest, a launch each -------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ class stream_schedule {
  public:
   [[gnu::cold]] explicit stream_schedule(recording& r)
       : r_(r), queues_{detail::list<int>(r.steps().size()), detail::list<int>(r.steps().size(), -1)} {
-    if (r.parts.second && !meets_within(r)) {
+    if (r.made.queues == 2 && !meets_within(r)) {
       queues_ = find_streams(r.parts.graph, r.made.plan);
       require_no_race(r.parts.graph, r.made.plan, queues_);
     }

@@ -5,6 +5,7 @@
 #include <dsl/executors/cuda/kernels/spec.hpp>
 #include <dsl/plan/plan.hpp>
 
+#include <cstdint>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -95,6 +96,10 @@ inline kernel_spec loss_spec(std::string_view function, storage t, loss kind, bo
 }  // namespace dsl::cu::kernels::detail::TYPENET_MODE
 
 namespace dsl::cu::kernels::TYPENET_MODE {
+
+/// The label of a sample that only fills a batch: it counts neither for the loss nor as correct. The number is the same
+/// as in loss.cuh.
+inline constexpr std::int32_t no_sample = -2147483647 - 1;
 
 /// Computes the loss as host::compute_loss does. metrics are two doubles, the sum of the losses and the number of
 /// correct predictions. The gradient is that of the mean over `whole` samples, including these. With from_logits, y is

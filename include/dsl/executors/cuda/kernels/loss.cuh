@@ -16,6 +16,9 @@ struct loss_shape {
   slice x, y, gradient;
 };
 
+// The label of a sample that only fills the batch. It counts neither for the loss nor as correct.
+constexpr int no_sample = -2147483647 - 1;
+
 struct choice {
   float value;
   int index;
@@ -66,7 +69,7 @@ DEVICE void loss_of_sample(loss_shape const& s, F value, int const* labels, doub
     double const smoothing = static_cast<double>(s.smoothing);
     double own = cost(of_label);
     if (s.smoothing > 0) own = (1 - smoothing) * own + smoothing / s.outputs * squares;
-    partial[2 * n] = s.squared ? squares / s.outputs : own;
+    partial[2 * n] = label == no_sample ? 0 : s.squared ? squares / s.outputs : own;
     partial[2 * n + 1] = best.index == label ? 1 : 0;
   }
   if (!is_last_block(counter, s.batch)) return;
