@@ -36,6 +36,7 @@
 #include <dsl/combinators/named.hpp>
 #include <dsl/combinators/named_input.hpp>
 #include <dsl/combinators/named_output.hpp>
+#include <dsl/combinators/tap.hpp>
 #include <dsl/combinators/concat.hpp>
 #include <dsl/combinators/channel_split.hpp>
 #include <dsl/combinators/add.hpp>

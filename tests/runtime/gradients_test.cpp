@@ -332,6 +332,15 @@ TEST_CASE("gradients: add", "[gradients]") {
   through<add<identity, add<identity, conv2d<3, 1>>, concat<conv2d<1, 1>, conv2d<2, 1>>>>();
 }
 
+TEST_CASE("gradients: tensors that taps name are the sum of their readers'", "[gradients]") {
+  through<tap<"x">, conv2d<3, 3>, tap<"y">, relu, add<identity, from<"x">>, conv2d<3, 1>, add<identity, from<"y">>>();
+  through<tap<"x">,
+          channel_split<sequential<conv2d<1, 3>, tap<"p">>, sequential<add<identity, from<"p">>, dsl::tanh>,
+                        add<identity, from<"p">>>,
+          concat<identity, sequential<from<"x">, conv_module<2, 3, 3>>>, conv2d<2, 1>>();
+  through<repeat<2, tap<"x">, conv2d<3, 3>, relu, multiply<identity, from<"x">>>>();
+}
+
 TEST_CASE("gradients: multiply", "[gradients]") {
   through<multiply<identity, conv2d<3, 3>>>();
   through<multiply<conv2d<3, 3>, identity>>();

@@ -19,6 +19,14 @@ inline constexpr int most_nested = 100;
 /// A number that is larger than the number of layers and modules in any network.
 inline constexpr int all_scopes = 0x7fffffff;
 
+/// A value that tap<"name"> has named. A builder keeps them in a list, the last one first.
+struct tapped_value {
+  name own{};
+  value named{};
+  bool is_read = false;
+  tapped_value* before = nullptr;
+};
+
 }  // namespace detail
 
 /// Appends nodes to a graph. Every layer's lower() receives a builder. Without storage, a builder only counts. A
@@ -36,6 +44,16 @@ class builder {
   /// Lowers a network that is known only at run time, into arrays of the sizes that a first builder has counted.
   constexpr builder(node* nodes, int* edges, tensor* tensors, dsl::parameter* parameters, scope* scopes)
       : nodes_(nodes), edges_(edges), tensors_(tensors), parameters_(parameters), scopes_(scopes) {}
+
+  builder(builder const&) = delete;
+  builder& operator=(builder const&) = delete;
+  constexpr ~builder() {
+    for (; taps_ > 0; --taps_) {
+      detail::tapped_value* const before = last_tap_->before;
+      delete last_tap_;
+      last_tap_ = before;
+    }
+  }
 
   /// Return what has been appended so far, and the first broken rule.
   constexpr graph_sizes const& sizes() const { return sizes_; }
@@ -109,6 +127,34 @@ class builder {
   constexpr void mark_output(value out) {
     if (nodes_ && out.tensor >= 0 && out.tensor < sizes_.tensors)
       nodes_[tensors_[out.tensor].producer].further_output = scope_;
+  }
+
+  /// Gives a value a name, by which tapped() finds it: what tap<"name"> does. Of several values with one name, a later
+  /// layer reads the last one, so another must have been read before.
+  constexpr void tap(detail::name own, value v) {
+    mark_scope();
+    detail::tapped_value const* const other = find_tap(own);
+    require(
+        other == nullptr || other->is_read,
+        {.broken = rule::taps_are_read_before_their_name_is_used_again, .wanted = number_of(other), .found = taps_});
+    last_tap_ = new detail::tapped_value{own, v, false, last_tap_};
+    ++taps_;
+  }
+  /// Returns the last value that has been given this name: what from<"name"> reads. If there is none, breaks a rule and
+  /// returns `otherwise`.
+  constexpr value tapped(detail::name own, value otherwise) {
+    mark_scope();
+    detail::tapped_value* const found = find_tap(own);
+    if (!require(found != nullptr, {.broken = rule::from_reads_an_earlier_tap, .found = taps_})) return otherwise;
+    found->is_read = true;
+    return found->named;
+  }
+  /// Return the number of named values so far, and the name of number i.
+  constexpr int taps() const { return taps_; }
+  constexpr detail::name tap_name(int i) const {
+    detail::tapped_value const* t = last_tap_;
+    for (int k = taps_ - 1; k > i; --k) t = t->before;
+    return t->own;
   }
 
   /// Sets whether parameters of nodes appended from now on are frozen. Returns the previous setting, to be restored
@@ -203,6 +249,24 @@ class builder {
   }
 
  private:
+  constexpr void mark_scope() {
+    if (scopes_) scopes_[scope_].is_mark = true;
+  }
+  constexpr detail::tapped_value* find_tap(detail::name own) const {
+    detail::tapped_value* t = last_tap_;
+    for (int k = 0; k < taps_; ++k, t = t->before) {
+      bool same = t->own.size == own.size;
+      for (int i = 0; same && i < own.size; ++i) same = t->own.data[i] == own.data[i];
+      if (same) return t;
+    }
+    return nullptr;
+  }
+  constexpr int number_of(detail::tapped_value const* tap) const {
+    int k = taps_ - 1;
+    for (detail::tapped_value const* t = last_tap_; k >= 0 && t != tap; t = t->before) --k;
+    return k;
+  }
+
   /// Checks that the value that a layer returned is a tensor of the graph and has the tensor's shape.
   constexpr void check(value const& v) {
     if (v.tensor < 0 || v.tensor >= sizes_.tensors) {
@@ -219,6 +283,8 @@ class builder {
   dsl::parameter* parameters_ = nullptr;
   scope* scopes_ = nullptr;
   graph_sizes sizes_{.scopes = 1};
+  detail::tapped_value* last_tap_ = nullptr;
+  int taps_ = 0;
   verdict fault_{};
   int nodes_before_fault_ = 0x7fffffff;
   int first_parameter_ = 0;

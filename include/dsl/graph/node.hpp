@@ -181,6 +181,7 @@ struct scope {
   detail::name name{};
   bool is_named = false;          // `name` comes from named<>, not from the type
   bool numbers_children = false;  // weights of its children are named by the child's index
+  bool is_mark = false;           // a tap or a from, which names of weights do not count
 };
 
 }  // namespace dsl

@@ -73,6 +73,8 @@ enum class rule : unsigned char {
   outputs_have_names_of_their_own,
   outputs_come_before_the_last_layer,
   outputs_share_a_device,
+  taps_are_read_before_their_name_is_used_again,
+  from_reads_an_earlier_tap,
   own_rule,
   // rules for a lower() that appends nodes by itself
   inputs_come_first,

@@ -82,6 +82,8 @@ class torch_tree {
   /// Returns the innermost scope that has a name or is named by its index, beginning with s itself and going outwards.
   /// Returns 0, the network, if there is none.
   [[gnu::cold]] int name_around(int s) const;
+  /// Returns the index of a scope in its parent, without counting taps and the layers that read them.
+  [[gnu::cold]] std::string place_of(int s) const;
 
   graph_view const& graph_;
   std::string const& branches_;

@@ -71,7 +71,8 @@ TYPENET_INLINE torch_tree::torch_tree(graph_view const& g, std::string const& br
     : graph_(g), branches_(branches), joins_(static_cast<std::size_t>(g.size.scopes)), children_(joins_.size()) {
   for (int n = 0; n < g.size.nodes; ++n)
     if (node const& x = g.nodes[n]; facts_of(x).inputs > 1) joins_[at(x.scope)] = 1;
-  for (int s = 1; s < g.size.scopes; ++s) ++children_[at(g.scopes[s].parent)];
+  for (int s = 1; s < g.size.scopes; ++s)
+    if (!g.scopes[s].is_mark) ++children_[at(g.scopes[s].parent)];
 }
 
 TYPENET_INLINE std::string torch_tree::path(int s) const {
@@ -82,11 +83,19 @@ TYPENET_INLINE std::string torch_tree::path(int s) const {
     std::string const own(x.name.data, at(x.name.size));
     return path(name_around(parent)) + own + (own.ends_with('_') ? "" : ".");
   }
-  if (graph_.scopes[parent].numbers_children) return path(name_around(parent)) + std::to_string(x.index) + ".";
+  if (graph_.scopes[parent].numbers_children) return path(name_around(parent)) + place_of(s) + ".";
   if (graph_.scopes[parent].is_named && children_[at(parent)] == 1) return path(parent);
   if (parent == 0 && children_[0] == 1 && children_[at(s)] > 0) return {};
   std::string const list = joins_[at(parent)] && !branches_.empty() ? branches_ + "." : "";
-  return path(parent) + list + std::to_string(graph_.scopes[s].index) + ".";
+  return path(parent) + list + place_of(s) + ".";
+}
+
+TYPENET_INLINE std::string torch_tree::place_of(int s) const {
+  scope const& x = graph_.scopes[s];
+  int place = x.index;
+  for (int t = x.parent + 1; t < s; ++t)
+    if (graph_.scopes[t].is_mark && graph_.scopes[t].parent == x.parent) --place;
+  return std::to_string(place);
 }
 
 TYPENET_INLINE bool torch_tree::has_its_name_alone(int s) const {

@@ -6,6 +6,8 @@
 #include <dsl/rules/broken.hpp>
 #include <dsl/rules/broken_nodes.hpp>
 #include <dsl/rules/broken_outputs.hpp>
+#include <dsl/rules/broken_taps.hpp>
+#include <dsl/rules/names_of_taps.hpp>
 
 namespace dsl::rules {
 
@@ -305,6 +307,14 @@ struct explain<rule::outputs_come_before_the_last_layer, J>
 template <class J>
 struct explain<rule::outputs_share_a_device, J>
     : says<broken::outputs_share_a_device<at_of<J>, layer_of<J>, J::why.found, J::why.wanted>> {};
+template <class J>
+struct explain<rule::taps_are_read_before_their_name_is_used_again, J>
+    : says<broken::taps_are_read_before_their_name_is_used_again<at_of<J>, layer_of<J>, J::why.wanted, J::why.found>> {
+};
+template <class J>
+struct explain<rule::from_reads_an_earlier_tap, J>
+    : says<broken::from_reads_an_earlier_tap<at_of<J>, layer_of<J>, typename names_of_taps<J, 0, J::why.found>::type,
+                                             typename names_of_taps<J, J::why.found, tap_count<J>>::type>> {};
 template <class J>
 struct explain<rule::inputs_come_first, J>
     : says<broken::inputs_come_first<at_of<J>, layer_of<J>, J::why.kind, J::why.found>> {};

@@ -150,6 +150,12 @@ namespace dsl::rules {
     case rule::outputs_share_a_device:
       return "named_output: its last layer must be on the device of the network's last layer; put its layers in "
              "on<device<...>, ...>";
+    case rule::taps_are_read_before_their_name_is_used_again:
+      return "tap: nothing has read the tap before it that has the same name; give one of them another name, or read "
+             "the first one earlier";
+    case rule::from_reads_an_earlier_tap:
+      return "from: it must have the name of a tap that runs before it; use one of these names, or move the tap or the "
+             "from";
     case rule::own_rule:
       return "layer: it breaks one of its own rules; to say which, give the layer a member class template named broken";
     case rule::inputs_come_first:

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// The arguments list the taps that run before the `from`, and those that run after it.
+// EXPECT: from: it must have the name of a tap that runs before it; use one of these names, or move the tap or the from
+// EXPECT-RE: from_reads_an_earlier_tap<.*dsl::at<3, 1>, (Layer=)?(dsl::from<.*|skip), (Before=)?dsl::types<dsl::tap<.*>, dsl::tap<.*>>?, (After=)?dsl::types<dsl::tap<
+#include <dsl/language.hpp>
+
+#ifdef FIXED
+using skip = dsl::from<"half">;
+#else
+using skip = dsl::from<"hafl">;
+#endif
+using model = dsl::network<dsl::image<3, 8, 8>, dsl::tap<"image">, dsl::conv2d<8, 3>, dsl::tap<"half">,
+                           dsl::add<dsl::conv2d<8, 3>, skip>, dsl::tap<"sum">, dsl::conv2d<8, 3>,
+                           dsl::concat<dsl::identity, dsl::from<"sum">>>;
+constexpr dsl::shape output = model::output;

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// EXPECT: tap: nothing has read the tap before it that has the same name; give one of them another name, or read the first one earlier
+// EXPECT-RE: taps_are_read_before_their_name_is_used_again<.*dsl::at<3>, (Layer=)?(dsl::tap<.*|second), (First=)?0, (Second=)?1
+#include <dsl/language.hpp>
+
+#ifdef FIXED
+using second = dsl::tap<"coarse">;
+using both = dsl::concat<dsl::identity, dsl::from<"coarse">>;
+#else
+using second = dsl::tap<"fine">;
+using both = dsl::concat<dsl::identity, dsl::from<"fine">>;
+#endif
+using model = dsl::network<dsl::image<3, 8, 8>, dsl::conv2d<8, 3>, dsl::tap<"fine">, dsl::conv2d<8, 3>, second,
+                           dsl::conv2d<8, 3>, dsl::add<dsl::identity, dsl::from<"fine">>, both>;
+constexpr dsl::shape output = model::output;
