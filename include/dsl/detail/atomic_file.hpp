@@ -80,8 +80,9 @@ class atomic_file {
   /// Syncs the file, gives it its name and syncs the folder. Throws file_error; then an existing file is unchanged.
   void commit() {
     if (::fsync(descriptor_) != 0) fail(reason(errno), "free some space, or give another path");
+    std::string const folder = folder_of_path();  // before renaming, since there may be no memory for it
     commit_unsynced();
-    sync_folder();
+    sync(folder);
   }
   /// Commits without waiting for the disk, for files that can be generated again.
   void commit_unsynced() {
@@ -125,8 +126,7 @@ class atomic_file {
   std::string folder_of_path() const { return path_.substr(0, path_.rfind('/') + 1); }
   /// Syncs the folder. By now the whole file has its name, so nothing here is an error, and a failing disk is a
   /// warning. Some file systems cannot sync a folder, and some folders can be written to but not read.
-  void sync_folder() {
-    std::string const folder = folder_of_path();
+  void sync(std::string const& folder) const {
     int const descriptor = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor < 0) return;
     int const code = ::fsync(descriptor) == 0 ? 0 : errno;

@@ -166,7 +166,11 @@ TYPENET_INLINE history checkpoint_reader::past() const {
 }
 
 TYPENET_INLINE void checkpoint_reader::give_arrays(engine& e, bool slots) const {
+  long long largest = 0;
+  for_each_array(e.graph(), head.slots,
+                 [&](int, int, long long count) { largest = count > largest ? count : largest; });
   std::vector<float> values;
+  values.reserve(static_cast<std::size_t>(largest));  // without memory for one of them, none is changed
   char const* from = bytes_.data() + arrays_;
   for_each_array(e.graph(), head.slots, [&](int slot, int k, long long count) {
     values.resize(static_cast<std::size_t>(count));

@@ -17,7 +17,11 @@ TYPENET_INLINE void abort_state::require() const {
 TYPENET_INLINE void abort_state::break_with(std::string const& why) {
   if (broken_) return;  // the first reason is the cause
   broken_ = true;
-  why_ = why;
+  try {
+    why_ = why;
+  } catch (...) {
+    why_ = no_memory;  // the others must not wait, whether or not there is memory for words
+  }
   if (exchanging_) world_->interrupt(why);
   changed.notify_all();
 }

@@ -136,7 +136,15 @@ TYPENET_INLINE void towers_engine::run(int which, batch_view const& batch) {
   if (p.mode == dsl::mode::training) {
     consistency_.parameters_trained();
     // the others must not wait for the one that failed
-    threads_.run(step, [this](int i) { group_.abort(message({tower(i), " failed in an earlier step: ", cause()})); });
+    threads_.run(step, [this](int i) {
+      std::string why;
+      try {
+        why = message({tower(i), " failed in an earlier step: ", cause()});
+      } catch (...) {
+        why = abort_state::no_memory;
+      }
+      group_.abort(why);
+    });
   } else {
     on_all(step);
   }

@@ -79,6 +79,15 @@ class convolutions {
     return {made->moments.data(), only.algorithm->records()};
   }
 
+  /// Keeps what has been built for a program, now that the program is complete.
+  [[gnu::cold]] void keep() { kept_ = {passes_.size(), weights_.size(), choices_.size()}; }
+  /// Forgets what has been built since keep(), for a program that could not be completed and whose steps are gone.
+  [[gnu::cold]] void forget() {
+    while (passes_.size() > kept_.passes) passes_.drop_last();
+    while (weights_.size() > kept_.weights) weights_.drop_last();
+    while (choices_.size() > kept_.choices) choices_.drop_last();
+  }
+
   /// Packs the kernels that are kept and whose parameters have changed.
   [[gnu::cold]] void refresh() {
     for (pass const& p : passes_)
@@ -378,6 +387,9 @@ class convolutions {
   detail::chain<winograd_weights> winograd_weights_;
   detail::chain<depthwise_weights> depthwise_weights_;
   detail::chain<choice> choices_;
+  struct {
+    int passes = 0, weights = 0, choices = 0;
+  } kept_;  // the numbers of those of complete programs
 };
 
 }  // namespace dsl::native_cpu::TYPENET_MODE

@@ -93,9 +93,16 @@ class engine final : public plain::steps<float> {
 
   int prepare(mode m, batch_part part, per_output<target_kind> targets = target_kind::classes) override {
     detail::lock const lock(kept().guard);  // other engines may add kernels, too
-    int const which = plain::steps<float>::prepare(m, part, targets);
+    int which = 0;
+    try {
+      which = plain::steps<float>::prepare(m, part, targets);
+    } catch (...) {
+      for (unit& d : devices_) d.convolutions.forget();
+      throw;
+    }
     if (which < looked_at_) return which;
     looked_at_ = which + 1;
+    for (unit& d : devices_) d.convolutions.keep();
     if (part.size > 0 && slow_.add(graph_, prepared(which))) slow_.warn("native", "docs/native.md", options_);
     return which;
   }

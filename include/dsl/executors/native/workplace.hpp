@@ -37,8 +37,9 @@ class workplace {
   /// Ensures that each thread has at least `of_each_thread` floats for itself, and that all share at least `of_all`.
   [[gnu::cold]] void need(long long of_each_thread, long long of_all) {
     long long const each = rounded(of_each_thread);
-    if (each > each_) each_ = each, scratch_ = make(each * pool_.threads());
-    if (of_all > shared_floats_) shared_floats_ = of_all, shared_ = make(of_all);
+    // The memory first: if there is none, a later step must ask for it again.
+    if (each > each_) scratch_ = make(each * pool_.threads()), each_ = each;
+    if (of_all > shared_floats_) shared_ = make(of_all), shared_floats_ = of_all;
   }
   void need_shared(long long floats) { need(0, floats); }
   float* scratch(int thread) const { return data(scratch_) + thread * each_; }

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+// Lets the n-th allocation fail, for each n: of compile, fit, evaluate, predict, and of saving and loading weights,
+// with native and with towers. Each must throw std::bad_alloc or one of typenet's exceptions, or do its work all the
+// same; nothing may be lost, and the next try must do what an undisturbed one does.
+#include "support/catch.hpp"
+#include "support/extent.hpp"
+#include "support/sanitized.hpp"
+#include "support/saved_runs.hpp"
+#include "support/temporary_directory.hpp"
+#include "support/warnings.hpp"
+
+#include <dsl/io/backup_and_restore.hpp>
+#include <dsl/io/checkpoint.hpp>
+#include <dsl/towers.hpp>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <new>
+#include <optional>
+
+namespace {
+
+/// Counts allocations down, from any thread. `lasting`: all that follow the n-th fail, too, as on a full machine.
+struct {
+  std::atomic<bool> armed{false};
+  std::atomic<bool> lasting{false};
+  std::atomic<long> left{0};
+  std::atomic<bool> failed{false};
+
+  void arm(long n, bool and_later) { failed = false, lasting = and_later, left = n, armed = true; }
+  void disarm() { armed = false; }
+  bool fails() {
+    if (!armed) return false;
+    long const now = --left;
+    if (now > 0 || (now < 0 && !lasting)) return false;
+    failed = true;
+    return true;
+  }
+} countdown;
+
+void* allocate(std::size_t size) { return countdown.fails() ? nullptr : std::malloc(size > 0 ? size : 1); }
+
+}  // namespace
+
+[[gnu::noinline]] void* operator new(std::size_t n) {
+  if (void* const p = allocate(n)) return p;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void* operator new(std::size_t n, std::nothrow_t const&) noexcept { return allocate(n); }
+[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::nothrow_t const&) noexcept { std::free(p); }
+#if !DSL_TEST_ASAN && !DSL_TEST_TSAN && defined(__GLIBC__)
+extern "C" {
+void* __libc_memalign(std::size_t to, std::size_t n);
+void* aligned_alloc(std::size_t to, std::size_t n) { return countdown.fails() ? nullptr : __libc_memalign(to, n); }
+}
+#endif
+
+using namespace dsl;
+using namespace dsl::test;
+
+namespace {
+
+using net = network<image<2, 6, 6>, conv_module<4, 3>, concat<conv_module<2, 1>, conv_module<3, 3>>, max_pool2d<2>,
+                    flatten, dropout<0.25>, dense<3>, softmax>;
+
+trainer on_native() { return compile<net>(native{.threads = 2}, adam{}, {.seed = 5}); }
+trainer on_towers() { return compile<replicate<2, net>>(native{.threads = 2}, adam{}, {.seed = 5}); }
+using maker = trainer (*)();
+
+dataset const& pictures() {
+  static dataset const all = [] {
+    dataset d = saved_run_of::pictures();
+    d.mean = mean_picture(d);
+    return d;
+  }();
+  return all;
+}
+dataset const& others() {
+  static dataset const all = [] {
+    dataset d = saved_run_of::pictures(3);
+    d.mean = pictures().mean;
+    return d;
+  }();
+  return all;
+}
+
+std::string fitted(trainer& t, std::string const& state) {
+  t.fit(pictures(), {.epochs = 2,
+                     .batch_size = 8,
+                     .validation = &others(),
+                     .augment = shift_and_flip{.width = 0.2, .height = 0.2, .horizontal_flip = true},
+                     .callbacks = {early_stopping<val_loss>{{.patience = 5, .restore_best_weights = true}},
+                                   backup_and_restore{state, {.save_freq = every_batches(2), .verbose = false}}},
+                     .average = weight_average{.start_from_epoch = 1, .every = 2},
+                     .cache = true});
+  return checkpoint(t, {});
+}
+
+/// Tries f, which gets what `make` returns, with the n-th allocation failing, for n = 1, 2, ... until f needs no more.
+/// Afterwards calls check with it and whether f threw. Outside of the stage long, leaves most n above 50 out.
+template <class Make, class F, class Check>
+void for_each_allocation(Make make, F f, Check check) {
+  long tried = 0, thrown = 0;
+  for (bool lasting : {false, true}) {
+    long step = 1;
+    for (long n = 1;; n += step) {
+      auto it = make();
+      bool threw = false;
+      std::string said;
+      warnings_kept const kept;
+      countdown.arm(n, lasting);
+      try {
+        f(it);
+      } catch (error const&) {
+        threw = true;
+      } catch (std::bad_alloc const&) {
+        threw = true;
+      } catch (std::exception const& e) {
+        countdown.disarm();
+        said = e.what();
+      }
+      countdown.disarm();
+      INFO("allocation " << n << (lasting ? " and all later ones" : ""));
+      if (!said.empty()) FAIL_CHECK("not one of typenet's exceptions: " << said);
+      check(it, threw);
+      if (!countdown.failed) break;
+      ++tried, thrown += threw;
+      if (!everything() && n >= 50) step = only_a_sample() ? 97 : 31;
+    }
+  }
+  WARN(tried << " allocations failed, " << thrown << " of them with an exception");
+  CHECK(thrown > 5);
+}
+
+void check_compile(maker make) {
+  std::vector<float> const x(72, 0.5F);
+  std::vector<float> wanted(3), found(3);
+  make().predict_on_batch(x, wanted);
+  for_each_allocation([] { return std::optional<trainer>(); }, [&](std::optional<trainer>& t) { t = make(); },
+                      [&](std::optional<trainer>& t, bool threw) {
+                        if (threw == t.has_value()) FAIL_CHECK("a trainer and an exception");
+                        if (!t) t = make();
+                        t->predict_on_batch(x, found);
+                        if (found != wanted) FAIL_CHECK("another prediction");
+                      });
+}
+
+struct folder_and_trainer {
+  temporary_directory here{};
+  trainer t;
+  explicit folder_and_trainer(maker make) : t(make()) {}
+  std::string state() const { return here / "run.state"; }
+};
+
+void check_fit(maker make) {
+  auto const fresh = [make] { return std::make_unique<folder_and_trainer>(make); };
+  auto const undisturbed = fresh();
+  std::string const wanted = fitted(undisturbed->t, undisturbed->state());
+  for_each_allocation(
+      fresh, [](auto& it) { fitted(it->t, it->state()); },
+      [&](auto& it, bool threw) {
+        for (auto const& entry : std::filesystem::directory_iterator(it->here.path))
+          if (entry.path().filename() != "run.state") FAIL_CHECK("left: " << entry.path().filename());
+        if (!threw && checkpoint(it->t, {}) != wanted) FAIL_CHECK("another result");
+        try {
+          it->t.evaluate(others());
+        } catch (executor_error const&) {  // only towers that may have trained another number of steps refuse
+          if (make == on_native || !threw) throw;
+        }
+        if (!threw) return;
+        trainer next = make();
+        if (fitted(next, it->state()) != wanted) FAIL_CHECK("another result of the next try");
+      });
+}
+
+void check_use(maker make) {
+  static auto const both = [](trainer& t) {
+    std::vector<float> y = t.predict(others());
+    auto const s = t.evaluate(others());
+    y.push_back(static_cast<float>(s.loss)), y.push_back(static_cast<float>(s.acc));
+    return y;
+  };
+  trainer undisturbed = make();
+  std::vector<float> const wanted = both(undisturbed);
+  std::string const weights = checkpoint(undisturbed, {});
+  for_each_allocation([make] { return std::make_unique<trainer>(make()); }, [](auto& t) { both(*t); },
+                      [&](auto& t, bool) {
+                        if (checkpoint(*t, {}) != weights) FAIL_CHECK("weights have changed");
+                        if (both(*t) != wanted) FAIL_CHECK("another result");
+                      });
+}
+
+void check_files(maker make) {
+  trainer trained = make();
+  trained.fit(pictures(), {.epochs = 1, .batch_size = 8});
+  temporary_directory const reference;
+  save_weights(trained, reference / "weights");
+  auto const loaded = [&] {
+    auto it = std::make_unique<folder_and_trainer>(make);
+    save_weights(it->t, it->here / "weights");  // an older file
+    load_weights(it->t, reference / "weights");
+    return it;
+  };
+  save_weights(loaded()->t, reference / "saved");
+  std::string const old_file = bytes_of(loaded()->here / "weights"), new_file = bytes_of(reference / "saved");
+  for_each_allocation(
+      loaded, [](auto& it) { save_weights(it->t, it->here / "weights"); },
+      [&](auto& it, bool threw) {
+        if (std::distance(std::filesystem::directory_iterator(it->here.path), {}) != 1)
+          FAIL_CHECK("left more than a file");
+        if (bytes_of(it->here / "weights") != (threw ? old_file : new_file)) FAIL_CHECK("another file");
+        save_weights(it->t, it->here / "weights");
+        if (bytes_of(it->here / "weights") != new_file) FAIL_CHECK("the next try writes something else");
+      });
+  auto const numbers = [](trainer& t) {
+    std::vector<std::vector<float>> all;
+    for (int k = 0; k < t.graph().size.parameters; ++k) {
+      all.emplace_back(static_cast<std::size_t>(t.graph().parameters[k].count()));
+      t.engine().read_parameter(k, all.back().data());
+    }
+    return all;
+  };
+  trainer untrained = make();
+  auto const old = numbers(untrained), wanted = numbers(trained);
+  for_each_allocation([make] { return std::make_unique<trainer>(make()); },
+                      [&](auto& t) { load_weights(*t, reference / "weights"); },
+                      [&](auto& t, bool threw) {
+                        if (numbers(*t) != (threw ? old : wanted))
+                          FAIL_CHECK("neither the old weights nor the new ones");
+                        load_weights(*t, reference / "weights");
+                        if (numbers(*t) != wanted) FAIL_CHECK("the next try loads something else");
+                      });
+}
+
+}  // namespace
+
+TEST_CASE("each allocation of compile may fail", "[allocations]") { check_compile(on_native); }
+TEST_CASE("each allocation of compile with towers may fail", "[allocations]") { check_compile(on_towers); }
+TEST_CASE("each allocation of fit may fail", "[allocations]") { check_fit(on_native); }
+TEST_CASE("each allocation of fit with towers may fail", "[allocations]") { check_fit(on_towers); }
+TEST_CASE("each allocation of evaluate and predict may fail", "[allocations]") { check_use(on_native); }
+TEST_CASE("each allocation of evaluate and predict with towers may fail", "[allocations]") { check_use(on_towers); }
+TEST_CASE("each allocation of saving and loading may fail", "[allocations]") { check_files(on_native); }
