@@ -24,6 +24,7 @@
 #include <dsl/layers/activation.hpp>
 #include <dsl/layers/pool2d.hpp>
 #include <dsl/layers/pool1d.hpp>
+#include <dsl/layers/zero_pad2d.hpp>
 #include <dsl/layers/upsample2d.hpp>
 #include <dsl/layers/merge_pixels.hpp>
 #include <dsl/layers/channels.hpp>

@@ -784,6 +784,8 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
   using recurring = network<sequence<3, 8>, lstm<4, last_step>, dense<3>, softmax>;
   using remembering = network<sequence<3, 8>, gru<4, last_step>, dense<3>, softmax>;
   using enlarged = network<image<3, 8, 8>, upsample2d<2>, flatten, dense<3>, softmax>;
+  using unscaled = network<image<3, 8, 8>, unscaled_batch_norm<>, flatten, dense<3>, softmax>;
+  using with_zeros = network<image<3, 8, 8>, zero_pad2d<1>, flatten, dense<3>, softmax>;
   using capped = network<image<3, 8, 8>, relu6, flatten, dense<3>, softmax>;
   using mapped = network<image<3, 8, 8>, softmax2d, flatten, dense<3>, softmax>;
   using joined = network<features<3>, concat<identity, named_input<"other", features<2>>>, dense<3>, softmax>;
@@ -819,6 +821,8 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
         std::pair{recurring::view(), "cuda: lstm has no kernel"},
         std::pair{remembering::view(), "cuda: gru has no kernel"},
         std::pair{enlarged::view(), "cuda: upsample2d has no kernel"},
+        std::pair{with_zeros::view(), "cuda: zero_pad2d has no kernel"},
+        std::pair{unscaled::view(), "cuda: batch_norm with a constant scale is not supported"},
         std::pair{padded::view(), "cuda: max_pool2d with padding has no kernel"},
         std::pair{hanging::view(), "cuda: max_pool2d with padding has no kernel"}})
     CHECK_THROWS_WITH(cu::engine(device.api(), network, keras_rules, settings(precision::bf16)), Catch::Contains(word));

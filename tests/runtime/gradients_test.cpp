@@ -380,6 +380,8 @@ TEST_CASE("gradients: group_norm and local_response_norm", "[gradients]") {
 TEST_CASE("gradients: upsample2d", "[gradients]") {
   using enum interpolation;
   through<upsample2d<2>, conv2d<2, 3>>();
+  through<zero_pad2d<1, 0, 2, 3>, dsl::tanh, zero_pad2d<1>, max_pool2d<3, 2>>();
+  through<concat<zero_pad2d<1>, zero_pad2d<0, 2, 2, 0>>, conv2d<2, 1>>();
   through<upsample2d<3, bilinear>, dsl::tanh>();
   through<concat<upsample2d<2>, upsample2d<2, bilinear>>, conv2d<2, 1>>();  // added to a gradient, written into slices
   through<global_avg_pool2d, upsample2d<4, bilinear>, conv2d<2, 3>>();      // of one pixel
@@ -388,6 +390,7 @@ TEST_CASE("gradients: upsample2d", "[gradients]") {
 
 TEST_CASE("gradients: channel_scale and stochastic_depth", "[gradients]") {
   alone_in_place_and_in_concat<channel_scale>();
+  through<residual<unscaled_batch_norm<>, relu, constant_scale<0.5>>, unscaled_batch_norm<>>();
   alone_in_place_and_in_concat<stochastic_depth<0.3>>();
   through<residual<conv2d<3, 3>, gelu, channel_scale, stochastic_depth<0.5>>, conv2d<2, 1>>();
   through<frozen<channel_scale>, mish, channel_scale, softplus, gelu_tanh>();
@@ -518,6 +521,52 @@ TEST_CASE("upsample2d and the order of channels: numbers by hand", "[gradients]"
         wanted{1, 1, 2, 2, 1, 1, 2, 2, 5, 5, 9, 9, 5, 5, 9, 9});
   CHECK(upsampled(network<image<1, 2, 2>, upsample2d<2, interpolation::bilinear>>::view()) ==
         wanted{1, 1.25F, 1.75F, 2, 2, 2.4375F, 3.3125F, 3.75F, 4, 4.8125F, 6.4375F, 7.25F, 5, 6, 8, 9});
+}
+
+TEST_CASE("zero_pad2d: numbers by hand, and zeros that are the maximum", "[gradients]") {
+  std::vector<float> const x{-1, -2, -5, 3};
+  auto const predicted = [&](graph_view const& g) {
+    trainer t(reference<float>{}.make_engine(g, {.loss = loss::mean_squared_error}), 0.1);
+    std::vector<float> y(static_cast<std::size_t>(g.tensors[g.size.tensors - 1].shape.size()));
+    t.predict_on_batch(x.data(), 1, y.data());
+    return y;
+  };
+  using wanted = std::vector<float>;
+  CHECK(predicted(network<image<1, 2, 2>, zero_pad2d<1, 0, 0, 2>>::view()) ==
+        wanted{0, 0, 0, 0, -1, -2, 0, 0, -5, 3, 0, 0});
+  CHECK(predicted(network<image<1, 2, 2>, zero_pad2d<1>, max_pool2d<3, 1>>::view()) == wanted{3, 3, 3, 3});
+  CHECK(predicted(network<image<1, 2, 2>, zero_pad2d<1>, max_pool2d<2>>::view()) == wanted{0, 0, 0, 3});
+  CHECK(predicted(network<image<1, 2, 2>, max_pool2d<2, pad<1>>>::view()) == wanted{-1, -2, -5, 3});
+}
+
+TEST_CASE("constants are not trained: the other weights are those of a network in which they are weights",
+          "[gradients]") {
+  using constant = network<image<2, 3, 4>, conv2d<3, 1>, unscaled_batch_norm<>, relu, flatten, dense<3>, softmax>;
+  using learnt = network<image<2, 3, 4>, conv2d<3, 1>, batch_norm<>, relu, flatten, dense<3>, softmax>;
+  static_assert(learnt::trainable_parameter_count - constant::trainable_parameter_count == 3);
+  auto const trained = [](graph_view const& g, int steps) {
+    trainer t(reference<float>{}.make_engine(
+                  g, {.seed = 3, .update = adamw{.learning_rate = 0.1, .weight_decay = 0.1}.rule()}),
+              0.1);
+    initialize(t.engine(), 3);
+    std::vector<float> x(2 * 24);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 7 % 11) - 5;
+    std::int32_t const classes[] = {0, 2};
+    for (int i = 0; i < steps; ++i) t.train_on_batch(x.data(), classes, 2);
+    std::vector<std::vector<float>> all;
+    for (int k = 0; k < g.size.parameters; ++k) {
+      all.emplace_back(static_cast<std::size_t>(g.parameters[k].count()));
+      t.engine().read_parameter(k, all.back().data());
+    }
+    return all;
+  };
+  std::vector<float> const ones(3, 1);
+  CHECK(trained(constant::view(), 5)[2] == ones);
+  auto const one = trained(constant::view(), 1), other = trained(learnt::view(), 1);
+  CHECK(other[2] != ones);
+  for (std::size_t k = 0; k < one.size(); ++k)
+    if (k != 2) CHECK(one[k] == other[k]);
+  CHECK(trained(constant::view(), 1)[3] != trained(constant::view(), 0)[3]);
 }
 
 TEST_CASE("attention: its definition, with heads of 70 channels and with scores whose e^score is infinite",

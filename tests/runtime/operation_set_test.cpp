@@ -24,7 +24,8 @@ namespace {
 using mini = network<image<3, 32, 32>, minigooglenet<10>>;
 // Kernels that several operations need are needed by one operation in each of these.
 using pictures = network<image<3, 8, 8>, conv2d<16, 3, pad<1>>, relu6, conv2d<16, 3, pad<1>, groups<16>>, group_norm<4>,
-                         channel_shuffle<4>, channel_scale, upsample2d<2>, max_pool2d<2>, flatten, dense<10>, softmax>;
+                         channel_shuffle<4>, channel_scale, upsample2d<2>, zero_pad2d<1>, max_pool2d<2>, flatten,
+                         dense<10>, softmax>;
 using others = network<image<3, 8, 8>, conv2d<16, 3, pad<1>>,
                        multiply<identity, sequential<global_avg_pool2d, conv2d<16, 1>>>, local_response_norm<5>,
                        upsample2d<2, interpolation::bilinear>, avg_pool2d<2>, conv2d_transpose<8, 2, stride<2>>,

@@ -327,10 +327,17 @@ static_assert(on<64, 8, 6, dsl::channel_split<dsl::identity, dsl::conv2d<5, 1>>>
 
 static_assert(on<64, 8, 6, dsl::channel_scale>::output == shape{64, 8, 6});
 static_assert(on<64, 8, 6, dsl::channel_scale>::trainable_parameter_count == 64);
+static_assert(on<64, 8, 6, dsl::constant_scale<0.5>>::output == shape{64, 8, 6});
+static_assert(on<64, 8, 6, dsl::constant_scale<0.5>>::parameter_count == 0);
+static_assert(on<64, 8, 6, dsl::unscaled_batch_norm<>>::parameter_count == 192);
+static_assert(on<64, 8, 6, dsl::unscaled_batch_norm<0.9, 1e-5>>::trainable_parameter_count == 64);
 static_assert(on<64, 8, 6, dsl::stochastic_depth<0.25>>::output == shape{64, 8, 6});
 static_assert(test::last(on<64, 8, 6, dsl::stochastic_depth<0.25>>::view(), op::stochastic_depth).rate == 0.25);
 
 static_assert(on<64, 8, 6, dsl::upsample2d<2>>::output == shape{64, 16, 12});
+static_assert(on<64, 8, 6, dsl::zero_pad2d<1>>::output == shape{64, 10, 8});
+static_assert(on<64, 8, 6, dsl::zero_pad2d<1, 2>>::output == shape{64, 10, 10});
+static_assert(on<64, 8, 6, dsl::zero_pad2d<0, 1, 2, 3>>::output == shape{64, 10, 10});
 static_assert(on<64, 8, 6, dsl::upsample2d<3, dsl::interpolation::bilinear>>::output == shape{64, 24, 18});
 static_assert(on<64, 8, 6, dsl::upsample2d<2>>::parameter_count == 0);
 

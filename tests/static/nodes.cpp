@@ -207,6 +207,12 @@ static_assert(given<op::upsample_nearest, 1, 4, 12, 8> == astray &&
               given<op::upsample_nearest, 1, 8, 16, 16> == astray);
 static_assert(given<op::upsample_bilinear, 1, 4, 4, 8> == astray &&
               given<op::upsample_bilinear, 1, 4, 8, 15> == astray);
+static_assert(given<op::zero_pad2d, 1, 4> == rule::holds && given<op::zero_pad2d, 1, 4, 9, 12> == rule::holds);
+static_assert(given<op::zero_pad2d, 1, 4, 7, 8> == astray && given<op::zero_pad2d, 1, 4, 8, 7> == astray);
+static_assert(given<op::zero_pad2d, 1, 8, 9, 9> == astray && given<op::zero_pad2d, 2, 4> == miscounted);
+static_assert(on_picture<dsl::zero_pad2d<1, 2>>.broken == rule::holds);
+static_assert(on_picture<dsl::zero_pad2d<1, -2>>.broken == rule::padding_is_not_negative);
+static_assert(on_picture<dsl::zero_pad2d<2'000'000'000>>.broken == rule::tensor_fits_32_bits);
 static_assert(on_picture<dsl::upsample2d<500'000'000>>.broken == rule::tensor_fits_32_bits);
 static_assert(on_picture<dsl::upsample2d<-2>>.broken == rule::factor_is_positive);
 static_assert(given<op::channel_slice, 1, 4> == rule::holds && given<op::channel_slice, 1, 3> == rule::holds);

@@ -380,6 +380,7 @@ void check_elementwise() {
   agree_behind<C, elementwise<bump>, conv2d<4, 3>>();
   agree_behind<C, dropout<0.3>, conv2d<C, 3>, dropout<0.5>>();
   agree_behind<C, channel_scale, conv2d<C, 1>, stochastic_depth<0.4>, conv2d<4, 1>>();
+  agree_behind<C, constant_scale<0.3>, conv2d<C, 1>, unscaled_batch_norm<>, relu, conv2d<4, 1>>();
   agree_behind<C, residual<conv2d<C, 1>, channel_scale, stochastic_depth<0.5>>, conv2d<4, 1>>();
   agree_behind<C, concat<channel_scale, stochastic_depth<0.3>>, conv2d<4, 1>>();
   agree_behind<C, concat<dropout<0.3>, sequential<dropout<0.6>, conv2d<C, 1>>>, conv2d<4, 1>>();
@@ -443,6 +444,8 @@ void check_upsampling() {
   agree_behind<C, conv2d_transpose<C, 3, 2, stride<2, 1>, dilation<2, 3>>, conv2d<3, 3>>();
   agree_behind<C, concat<upsample2d<2>, upsample2d<2, bilinear>>, conv2d<4, 1>>();
   agree_behind<C, upsample2d<8, bilinear>, softmax2d>();  // several bands of rows
+  agree_behind<C, zero_pad2d<1, 2, 3, 0>, max_pool2d<3, 2>, conv2d<4, 1>>();
+  agree_behind<C, concat<zero_pad2d<2>, zero_pad2d<0, 3, 4, 1>>, zero_pad2d<0>, conv2d<4, 1>>();
   agree_behind<C, conv2d_transpose<C, 3, pad<1>>, batch_norm<>, relu, conv2d_transpose<20, 3, stride<3>, pad<0>>>();
   agree_behind<C, global_avg_pool2d, conv2d_transpose<C, 3>, frozen<conv2d_transpose<C, 1>>, conv2d_transpose<7, 1>>();
   agree_behind<C, add<upsample2d<1>, upsample2d<1, bilinear>, identity>, global_avg_pool2d, upsample2d<4, bilinear>>();

@@ -106,6 +106,8 @@ void for_each_onnx_type(F f) {
   f.template operator()<network<picture, global_avg_pool2d, dense<4>, softmax>>("global_avg_pool2d_dense");
 
   f.template operator()<network<picture, upsample2d<2>, upsample2d<3>>>("upsample2d");
+  f.template operator()<network<picture, zero_pad2d<1, 2, 3, 0>, max_pool2d<3, 2>>>("zero_pad2d");
+  f.template operator()<network<features<5>, zero_pad2d<1>, max_pool2d<2, 1>>>("zero_pad2d_flat");
   f.template operator()<network<picture, upsample2d<2, interpolation::bilinear>>>("upsample2d_bilinear");
   f.template operator()<network<features<5>, upsample2d<3, interpolation::bilinear>, conv2d<2, 3>>>("upsample2d_flat");
 
@@ -145,6 +147,7 @@ void for_each_onnx_type(F f) {
   f.template operator()<network<picture, conv2d<9, 1>, concat<causal_attention<1>, causal_attention<3>>>>("causal");
   f.template operator()<network<token_numbers<7>, models::gpt<11, 2, 8, 2>>>("gpt");
   f.template operator()<network<picture, channel_scale, flatten, channel_scale, dense<2>>>("channel_scale");
+  f.template operator()<network<picture, constant_scale<0.25>, conv2d<3, 1>, unscaled_batch_norm<>>>("constants");
   f.template operator()<network<picture, residual<conv2d<3, 1>, stochastic_depth<0.5>>>>("stochastic_depth");
   f.template operator()<network<picture, dropout<0.5>>>("dropout_alone");
   f.template operator()<network<picture, conv2d<2, 1>, doubled>>("own_layer");

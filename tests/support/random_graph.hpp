@@ -115,6 +115,11 @@ class graph_values {
     return append({.kind = op::local_response_norm, .rate = 0.3, .epsilon = 1, .groups = size, .power = 0.75}, {in},
                   shape_of(in));
   }
+  int pad(int in, int top, int left, int bottom, int right) {
+    shape const s = shape_of(in);
+    return append({.kind = op::zero_pad2d, .window = {1, 1, 1, top, left}}, {in},
+                  {s.channels, s.height + top + bottom, s.width + left + right});
+  }
   int upsample(op kind, int in, int factor) {
     shape const& s = shape_of(in);
     return append({.kind = kind}, {in}, {s.channels, factor * s.height, factor * s.width});
@@ -301,6 +306,7 @@ class random_graph : public graph_values {
       case 16: {  // and back to its size
         if (shape_of(in).height % 2 == 0 && shape_of(in).width % 2 == 0 && d_.percent(30))
           return upsample(op::upsample_nearest, conv(merge(in, 2), filters(), 1), 2);
+        if (d_.percent(25)) return pool(op::max_pool2d, pad(in, 1, 0, 1, 2), 3, 1, 0);
         // Bilinear means of equal numbers differ by their rounding, and a max pool right after them would take any.
         bool const bilinear = d_.percent(50);
         int const larger = upsample(bilinear ? op::upsample_bilinear : op::upsample_nearest, in, 2);

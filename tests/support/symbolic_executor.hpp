@@ -316,6 +316,7 @@ class executor {
       case op::transpose_tokens:
       case op::merge_pixels:
       case op::window_offsets:
+      case op::zero_pad2d:
       case op::upsample_nearest:
       case op::upsample_bilinear:
       case op::custom:
@@ -479,6 +480,7 @@ class executor {
       case op::transpose_tokens:
       case op::merge_pixels:
       case op::window_offsets:
+      case op::zero_pad2d:
       case op::upsample_nearest:
       case op::upsample_bilinear:
       case op::avg_pool2d: store_tensor(content::gradient, by_sample(what, {&dy}, 0, batch, size)); break;

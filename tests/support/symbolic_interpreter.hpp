@@ -138,6 +138,7 @@ class interpreter {
       case op::transpose_tokens:
       case op::merge_pixels:
       case op::window_offsets:
+      case op::zero_pad2d:
       case op::upsample_nearest:
       case op::upsample_bilinear:
       case op::custom:
@@ -208,6 +209,7 @@ class interpreter {
       case op::transpose_tokens:
       case op::merge_pixels:
       case op::window_offsets:
+      case op::zero_pad2d:
       case op::upsample_nearest:
       case op::upsample_bilinear:
       case op::avg_pool2d: return contribute(in, by_sample(what, {&dy}, 0, batch_, size));

@@ -104,8 +104,8 @@ class builder {
   constexpr void parameter(dsl::parameter p) {
     p.node = sizes_.nodes;
     p.frozen = frozen_;
-    p.initial = initial_;
-    p.factors = factors_;
+    if (!p.constant) p.initial = initial_;
+    p.factors = p.constant ? update_factors{0, 0} : factors_;
     long long count = 1;
     for (int d : p.dims) count = d > 0 && count > 0xffffffffffLL / d ? 0xffffffffffLL : count * d;
     require(count <= 0x7fffffffLL,

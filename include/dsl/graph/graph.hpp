@@ -130,10 +130,19 @@ constexpr long long forward_macs(graph_view const& g) {
   return macs;
 }
 
-/// Returns the number of all parameters, running statistics of batch_norm included, as Keras counts them.
+/// Whether a node has parameters that are not constants.
+constexpr bool has_weights(graph_view const& g, node const& n) {
+  bool any = false;
+  for (int k = n.first_parameter; k < n.first_parameter + n.parameters; ++k) any = any || !g.parameters[k].constant;
+  return any;
+}
+
+/// Returns the number of all parameters, running statistics of batch_norm included and constants excluded, as Keras
+/// counts them.
 constexpr long long parameter_count(graph_view const& g) {
   long long count = 0;
-  for (int i = 0; i < g.size.parameters; ++i) count += g.parameters[i].count();
+  for (int i = 0; i < g.size.parameters; ++i)
+    if (!g.parameters[i].constant) count += g.parameters[i].count();
   return count;
 }
 
@@ -141,7 +150,7 @@ constexpr long long parameter_count(graph_view const& g) {
 constexpr long long trainable_parameter_count(graph_view const& g) {
   long long count = 0;
   for (int i = 0; i < g.size.parameters; ++i)
-    if (g.parameters[i].trainable()) count += g.parameters[i].count();
+    if (g.parameters[i].trainable() && !g.parameters[i].constant) count += g.parameters[i].count();
   return count;
 }
 

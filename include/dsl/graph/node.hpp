@@ -163,6 +163,7 @@ struct parameter {
   bool frozen = false;  // as its node
   initializer initial{};
   update_factors factors{};
+  bool constant = false;  // a number of its layer that is no weight: never changed, not counted, not in Keras's files
 
   /// Returns the number of the parameter's elements.
   constexpr long long count() const { return 1LL * dims[0] * dims[1] * dims[2] * dims[3]; }
@@ -170,7 +171,7 @@ struct parameter {
   constexpr int axis(int i) const { return rank == 3 && i == 2 ? dims[2] * dims[3] : dims[i]; }
   /// Whether the parameter is a running statistic of a batch_norm.
   constexpr bool is_statistic() const { return role == dsl::role::moving_mean || role == dsl::role::moving_variance; }
-  /// Whether the optimizer changes the parameter.
+  /// Whether the parameter has a gradient. The optimizer then changes it, unless it is constant.
   constexpr bool trainable() const { return !frozen && !is_statistic(); }
 };
 

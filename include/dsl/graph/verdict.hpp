@@ -35,6 +35,7 @@ enum class rule : unsigned char {
   window_has_a_length,
   window_fits_the_sequence,
   kernel_meets_its_sequence,
+  padding_is_not_negative,
   factor_is_positive,
   slice_is_in_the_channels,
   shuffle_divides_the_channels,

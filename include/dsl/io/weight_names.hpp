@@ -58,7 +58,9 @@ namespace dsl::detail::TYPENET_MODE {
 /// Names layers as Keras does: by their class, and with a number for every layer but the first of its class.
 class keras_names {
  public:
-  [[gnu::cold]] std::string next(graph_view const& g, node const& n);
+  [[gnu::cold]] std::string next(graph_view const& g, node const& n) { return next(keras_class(g, n)); }
+  /// Returns the name of the next layer of this class.
+  [[gnu::cold]] std::string next(std::string const& name);
 
  private:
   std::map<std::string, int> count_{};
@@ -95,9 +97,9 @@ class torch_tree {
 
 namespace dsl::TYPENET_MODE {
 
-/// Returns the name of every parameter, in the graph's order. The names for Keras are its default names, numbered by
-/// class, in a model that creates its layers in the network's order, branch by branch. Throws option_error if named<>
-/// gives two parameters the same name.
+/// Returns the name of every parameter, in the graph's order. Constants have none in Keras. The names for Keras are its
+/// default names, numbered by class, in a model that creates its layers in the network's order, branch by branch.
+/// Throws option_error if named<> gives two parameters the same name.
 [[gnu::cold]] std::vector<std::string> weight_names(graph_view const& g, weight_naming const& naming = {});
 
 }  // namespace dsl::TYPENET_MODE

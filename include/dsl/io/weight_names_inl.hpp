@@ -61,8 +61,7 @@ TYPENET_INLINE std::string keras_class(graph_view const& g, node const& n) {
   }
 }
 
-TYPENET_INLINE std::string keras_names::next(graph_view const& g, node const& n) {
-  std::string const name = keras_class(g, n);
+TYPENET_INLINE std::string keras_names::next(std::string const& name) {
   int const number = count_[name]++;
   return number > 0 ? name + "_" + std::to_string(number) : name;
 }
@@ -127,7 +126,7 @@ TYPENET_INLINE std::vector<std::string> weight_names(graph_view const& g, weight
       // A custom layer may have several such nodes; torch has no names for them.
       int const earlier = in_scope[static_cast<std::size_t>(x.scope)]++;
       layer = tree.path(x.scope) + (earlier > 0 ? "node" + std::to_string(earlier) + "." : "");
-    } else {
+    } else if (has_weights(g, x)) {
       layer = layers.next(g, x) + "/";
     }
     // In PyTorch these are not modules, but parameters of the module around them.
@@ -138,6 +137,10 @@ TYPENET_INLINE std::vector<std::string> weight_names(graph_view const& g, weight
         naming.convention == weight_convention::torch && is_constant && tree.has_its_name_alone(x.scope);
     if (is_parameter && layer.ends_with('.')) layer.pop_back();
     for (int k = x.first_parameter; k < x.first_parameter + x.parameters; ++k) {
+      if (g.parameters[k].constant && naming.convention == weight_convention::keras) {
+        names.emplace_back();
+        continue;
+      }
       bool const is_table = naming.convention == weight_convention::keras && x.kind == op::embedding;
       bool const recurs = naming.convention == weight_convention::torch && (x.kind == op::lstm || x.kind == op::gru);
       names.push_back(naming.prefix + layer +

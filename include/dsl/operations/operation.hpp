@@ -45,6 +45,7 @@ enum class op : unsigned char {
   window_offsets,
   head_norm,
   transpose_tokens,
+  zero_pad2d,
 };
 
 /// The elementwise functions of op::activation. alpha is the slope of leaky_relu and the scale of elu.
@@ -133,6 +134,7 @@ enum class makes : unsigned char {
   merged,        // all channels of a square of its input's pixels, as one pixel
   unrolled,      // any number of channels for each place of a sequence, or for its last place
   transposed,    // a channel for each pixel of its input, and a pixel for each channel, in one row
+  padded,        // its input with any number of rows and columns around it
 };
 
 /// A set, as bits, of the fields of a node that an operation uses in addition to operands and parameters.

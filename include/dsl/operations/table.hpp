@@ -36,6 +36,7 @@
 #include <dsl/operations/upsample2d/facts.hpp>
 #include <dsl/operations/window_attention/facts.hpp>
 #include <dsl/operations/window_offsets/facts.hpp>
+#include <dsl/operations/zero_pad2d/facts.hpp>
 
 namespace dsl::operations {
 
@@ -81,7 +82,8 @@ inline constexpr row table[] = {
     window_offsets,            // 36
     head_norm,                 // 37
     transpose_tokens,          // 38
+    zero_pad2d,                // 39
 };
-static_assert(sizeof table / sizeof(row) == static_cast<int>(op::transpose_tokens) + 1);  // a row for each enumerator
+static_assert(sizeof table / sizeof(row) == static_cast<int>(op::zero_pad2d) + 1);  // a row for each enumerator
 
 }  // namespace dsl::operations

@@ -223,6 +223,11 @@ struct kernel_meets_its_sequence {
                 "sequence<channels, length>");
 };
 
+template <class At, class Layer, int Rows>
+struct padding_is_not_negative {
+  static_assert(Rows >= 0, "zero_pad2d: it can only add rows and columns; each number must be at least 0");
+};
+
 template <class At, class Layer, int Factor>
 struct factor_is_positive {
   static_assert(Factor > 0, "upsample2d: the factor must be at least 1; 2 is usual");

@@ -211,6 +211,9 @@ class graph_check {
         if (turned != out) return breaks(rule::shapes_follow_from_operands, turned, out);
         break;
       }
+      case makes::padded:
+        if (!padding_fits(n, in, out)) return false;
+        break;
       case makes::any_shape: break;  // the author of a custom operation chooses its output
     }
     if (row.parameters > 0 && !parameters_fit(n, row, in, out)) return false;
@@ -343,6 +346,19 @@ class graph_check {
   }
 
   static constexpr bool is_pool(dsl::node const& n) { return n.kind == op::max_pool2d || n.kind == op::avg_pool2d; }
+  /// Whether a zero_pad2d adds at least no rows and columns on each side, in windows of one pixel.
+  constexpr bool padding_fits(dsl::node const& n, shape const& in, shape const& out) {
+    window_side const rows = n.window.rows(), columns = n.window.columns();
+    bool const steps = rows.size == 1 && columns.size == 1 && rows.stride == 1 && columns.stride == 1 &&
+                       !n.window.is_dilated() && rows.before >= 0 && columns.before >= 0;
+    if (!steps) return breaks(rule::windows_lead_to_their_output, in, out);
+    if (in.channels == out.channels && rows.behind(in.height, out.height) >= 0 &&
+        columns.behind(in.width, out.width) >= 0)
+      return true;
+    return breaks(rule::shapes_follow_from_operands,
+                  {in.channels, narrowed(0LL + in.height + rows.before), narrowed(0LL + in.width + columns.before)},
+                  out);
+  }
   /// Whether the windows of node n on `in` give `out`.
   constexpr bool window_fits(dsl::node const& n, shape const& in, shape const& out) {
     window const w = n.window;

@@ -198,6 +198,9 @@ template <class J>
 struct explain<rule::kernel_meets_its_sequence, J>
     : says<broken::kernel_meets_its_sequence<at_of<J>, layer_of<J>, J::why.found, J::why.wanted>> {};
 template <class J>
+struct explain<rule::padding_is_not_negative, J>
+    : says<broken::padding_is_not_negative<at_of<J>, layer_of<J>, J::why.found>> {};
+template <class J>
 struct explain<rule::factor_is_positive, J> : says<broken::factor_is_positive<at_of<J>, layer_of<J>, J::why.found>> {};
 template <class J>
 struct explain<rule::slice_is_in_the_channels, J>

@@ -68,6 +68,8 @@ namespace dsl::rules {
     case rule::kernel_meets_its_sequence:
       return "conv1d: most of the kernel would lie in the padding; use a shorter kernel, or begin with "
              "sequence<channels, length>";
+    case rule::padding_is_not_negative:
+      return "zero_pad2d: it can only add rows and columns; each number must be at least 0";
     case rule::factor_is_positive: return "upsample2d: the factor must be at least 1; 2 is usual";
     case rule::slice_is_in_the_channels:
       return "channel_slice: it must select at least one channel, all of them within the input; change the first "

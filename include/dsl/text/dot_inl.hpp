@@ -114,7 +114,8 @@ TYPENET_INLINE std::string dot_writer::label(int i) const {
     text += names_.name(n.scope);
   text += dot_details(graph_, n) + "\n" + shape(graph_.output_shape(n));
   long long parameters = 0;
-  for (int p = 0; p < n.parameters; ++p) parameters += graph_.parameters[n.first_parameter + p].count();
+  for (int p = n.first_parameter; p < n.first_parameter + n.parameters; ++p)
+    if (!graph_.parameters[p].constant) parameters += graph_.parameters[p].count();
   if (parameters > 0) text += "\n" + thousands(parameters) + (parameters == 1 ? " parameter" : " parameters");
   if (placed() && device_of(n.scope) == several) text += fmt::format("\ndevice {}", n.device);
   return text;

@@ -71,7 +71,8 @@ TYPENET_INLINE std::vector<summary_line> summary_lines(graph_view const& g) {
     for (int s : around)
       lines.push_back({fmt::format("{:{}}{} {}", "", 2 * names.depth(s) - 2, names.path(s), names.name(s))});
     long long parameters = 0;
-    for (int p = 0; p < n.parameters; ++p) parameters += g.parameters[n.first_parameter + p].count();
+    for (int p = n.first_parameter; p < n.first_parameter + n.parameters; ++p)
+      if (!g.parameters[p].constant) parameters += g.parameters[p].count();
     summary_line line{names.line(i), shape(g.output_shape(n)), thousands(parameters)};
     if (g.size.devices > 1) line.device = fmt::format("{}", n.device);
     bool const follows = n.inputs == 0 || (n.inputs == 1 && maker_of(g, g.input(n)) == before);

@@ -91,8 +91,9 @@ TYPENET_INLINE std::uint64_t fingerprint_of(graph_view const& g, int version) {
       f.add(g.scopes[x.scope].name.data, static_cast<std::size_t>(g.scopes[x.scope].name.size));
   }
   for (int k = 0; k < g.size.parameters; ++k) {
-    auto const& [role, node, dims, rank, fan_in, fan_out, frozen, initial, factors] = g.parameters[k];
+    auto const& [role, node, dims, rank, fan_in, fan_out, frozen, initial, factors, constant] = g.parameters[k];
     for (int d : dims) f.add(d);
+    if (constant) f.add(initial.number);
     if (version > 0)
       for (int v : {static_cast<int>(role), node, rank, fan_in, fan_out}) f.add(v);
   }

@@ -60,6 +60,7 @@ TYPENET_INLINE void initialize(engine& e, std::uint64_t seed) {
     bool const one = p.role == role::gamma || p.role == role::moving_variance;
     values.allocate(static_cast<std::size_t>(p.count()));
     for (std::size_t i = 0; one && i < values.size(); ++i) values[i] = 1;
+    for (std::size_t i = 0; p.constant && i < values.size(); ++i) values[i] = static_cast<float>(p.initial.number);
     if (p.role == role::kernel || p.role == role::recurrent_kernel) {
       detail::random_stream random(seed, detail::purpose::initial_weights, static_cast<std::uint64_t>(k));
       detail::draw_kernel(p, random, values.data(), values.size());

@@ -34,6 +34,7 @@
 #include <dsl/operations/upsample2d/loops.hpp>
 #include <dsl/operations/window_attention/loops.hpp>
 #include <dsl/operations/window_offsets/loops.hpp>
+#include <dsl/operations/zero_pad2d/loops.hpp>
 
 namespace dsl::plain::TYPENET_MODE {
 
@@ -113,6 +114,8 @@ template <class T>
 inline constexpr loops<T> loops_for<T, op::head_norm> = head_norm_loops<T>;
 template <class T>
 inline constexpr loops<T> loops_for<T, op::transpose_tokens> = transpose_tokens_loops<T>;
+template <class T>
+inline constexpr loops<T> loops_for<T, op::zero_pad2d> = zero_pad2d_loops<T>;
 
 /// The loops of the operations of a set, indexed by op. Those of other operations are null.
 template <class T, operation_set Only>

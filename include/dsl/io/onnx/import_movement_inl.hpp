@@ -311,22 +311,12 @@ TYPENET_INLINE void onnx_reader::give_padded(onnx_value const& x, option::pad co
 TYPENET_INLINE onnx_value onnx_reader::padded(onnx_value const& v, option::pad const& zeros) {
   shape const s = shape_of(v);
   onnx_value const x = view(v, onnx_axes_of(s, 4));
-  // The kernel's one 1 is where the padding that the window needs is left over: row i of the result is row i - top.
-  int const rows = zeros.top + zeros.bottom + 1, columns = zeros.left + zeros.right + 1;
   onnx_layer l;
-  l.is_constant = true;
-  l.what.kind = op::conv2d;
-  l.what.groups = s.channels;
-  l.what.window = {rows, columns, 1, zeros.top + zeros.bottom, zeros.left + zeros.right};
-  l.zeros = {zeros.top + zeros.bottom, zeros.left + zeros.right, zeros.top + zeros.bottom, zeros.left + zeros.right};
-  l.has_bias = false;
-  long long const count = 1LL * rows * columns;
-  spend(static_cast<std::size_t>(count * s.channels));
-  std::vector<float> kernel(static_cast<std::size_t>(count * s.channels));
-  for (long long c = 0; c < s.channels; ++c)
-    kernel[static_cast<std::size_t>(c * count + 1LL * zeros.bottom * columns + zeros.right)] = 1;
-  l.weights.push_back(std::move(kernel));
+  l.what.kind = op::zero_pad2d;
+  l.what.window = {1, 1, 1, zeros.top, zeros.left};
+  l.zeros = zeros;
   shape const out{s.channels, s.height + zeros.top + zeros.bottom, s.width + zeros.left + zeros.right};
+  if (out.size() > 0x7fffffff) refuse("must have a result of at most 2,147,483,647 numbers", "more");
   onnx_axes axes = v->axes;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     bool const is_row = axes[i].empty() ? s.height == 1 && axes.size() == 4 && i == 2 : axes[i][0].along == 'h';

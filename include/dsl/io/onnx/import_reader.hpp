@@ -94,7 +94,7 @@ class onnx_reader {
   [[gnu::cold]] onnx_value become(onnx_value const& v, onnx_value const& result, std::string const& place,
                                   std::string const& path);
   [[gnu::cold]] onnx_value view(onnx_value const& v, onnx_axes axes);
-  /// Appends a convolution that only adds zeros around a picture.
+  /// Appends a zero_pad2d.
   [[gnu::cold]] onnx_value padded(onnx_value const& x, option::pad const& zeros);
   /// Returns the value with all its channels, in order, in one axis. Appends the layers that this needs.
   [[gnu::cold]] onnx_value with_channels(onnx_value const& v, std::size_t axis);

@@ -146,6 +146,7 @@ TYPENET_INLINE bool onnx_pads_same(onnx_network const& net, onnx_layer const& l)
     case op::channel_scale: return "channel_scale";
     case op::flatten: return "flatten";
     case op::softmax: return l.out.is_flat() ? "softmax" : "softmax2d";
+    case op::zero_pad2d: return "zero_pad2d" + onnx_pad_text(l.zeros).substr(std::string("pad").size());
     case op::upsample_nearest:
     case op::upsample_bilinear: {
       shape const& in = net.layers[static_cast<std::size_t>(l.inputs[0])].out;
@@ -288,24 +289,23 @@ TYPENET_INLINE std::string onnx_identifier(std::string const& name) {
   if (text.empty()) return "imported";
   if (text[0] >= '0' && text[0] <= '9') text.insert(0, "net_");
   static constexpr std::string_view words =
-      " add alignas alignof and and_eq asm attention auto avg_pool1d avg_pool2d batch_norm bias bitand bitor "
-      "bool bounded_window_attention break case catch causal causal_attention ceil_mode channel_scale "
-      "channel_shuffle channel_slice channel_split char char16_t char32_t char8_t class class_token co_await "
-      "co_return co_yield compl concat concept const const_cast constant consteval constexpr constinit conv1d "
-      "conv2d conv2d_transpose count_padding custom decltype default delete dense dilation do double dropout dsl "
+      " add alignas alignof and and_eq asm attention auto avg_pool1d avg_pool2d batch_norm bias bitand bitor bool "
+      "bounded_window_attention break case catch causal causal_attention ceil_mode channel_scale channel_shuffle "
+      "channel_slice channel_split char char16_t char32_t char8_t class class_token co_await co_return co_yield "
+      "compl concat concept const const_cast constant constant_scale consteval constexpr constinit conv1d conv2d "
+      "conv2d_transpose count_padding custom decltype default delete dense dilation do double dropout dsl "
       "dynamic_cast elementwise else elu embedding enum explicit export extern false features flatten float for "
       "friend frozen gelu gelu_tanh global_avg_pool1d global_avg_pool2d glorot_normal glorot_uniform goto "
       "grid_attention group_norm groups gru hard_sigmoid hard_swish he_normal he_uniform head_norm identity if "
       "image initialized inline int intended kernel label last_step layer_norm leaky_relu learning_rate "
       "local_response_norm long lstm main max_pool1d max_pool2d merge_pixels mish model models multiply mutable "
-      "named named_input named_output namespace native network new noexcept not not_eq nullptr numbered operator "
-      "or or_eq pad padding pointwise_dense position_embedding private protected public reference register "
+      "named named_input named_output namespace native network new noexcept not not_eq nullptr numbered operator or "
+      "or_eq pad padding pointwise_dense position_embedding private protected public reference register "
       "reinterpret_cast relu relu6 repeat requires residual return scaled sequence sequential shape short sigmoid "
       "signed silu sizeof softmax softmax2d softplus static static_assert static_cast std stochastic_depth stride "
       "struct switch tanh template this thread_local throw token_numbers token_slice transpose_tokens true "
-      "truncated_normal try typedef typeid typename union unsigned upsample2d using virtual void volatile wchar_t "
-      "weight_decay while "
-      "window_attention xor xor_eq zeros ";
+      "truncated_normal try typedef typeid typename union unscaled_batch_norm unsigned upsample2d using virtual "
+      "void volatile wchar_t weight_decay while window_attention xor xor_eq zero_pad2d zeros ";
   if (words.find(" " + text + " ") != std::string_view::npos) return text + "_";
   return text;
 }

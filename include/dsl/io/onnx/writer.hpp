@@ -105,6 +105,7 @@ class onnx_writer {
   [[gnu::cold]] void write_class_token();
   [[gnu::cold]] void write_token_slice();
   [[gnu::cold]] void write_transposed_tokens();
+  [[gnu::cold]] void write_zero_padding();
   /// Appends the matrix products and the Softmax that attention consists of, since opset 17 has no operator for
   /// attention. With these operators, a runtime needs memory for one number per pair of tokens.
   [[gnu::cold]] void write_attention();

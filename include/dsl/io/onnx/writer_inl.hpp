@@ -68,6 +68,7 @@ TYPENET_INLINE void onnx_writer::write_node() {
     case op::token_slice: return write_token_slice();
     case op::embedding: return write_embedding();
     case op::transpose_tokens: return write_transposed_tokens();
+    case op::zero_pad2d: return write_zero_padding();
     case op::window_attention:
     case op::merge_pixels:
     case op::lstm:
@@ -368,6 +369,15 @@ TYPENET_INLINE void onnx_writer::write_token_slice() {
 
 TYPENET_INLINE void onnx_writer::write_transposed_tokens() {
   set("perm", {0, 3, 2, 1}, append("Transpose", {as_row()}, 4));
+}
+
+TYPENET_INLINE void onnx_writer::write_zero_padding() {
+  window_side const rows = node_->window.rows(), columns = node_->window.columns();
+  std::string const x = form(0, 4);
+  append("Pad",
+         {x, integers("pads", {0, 0, rows.before, columns.before, 0, 0, rows.behind(in().height, out().height),
+                               columns.behind(in().width, out().width)})},
+         4);
 }
 
 TYPENET_INLINE void onnx_writer::write_attention() {

@@ -70,6 +70,7 @@ TYPENET_INLINE loaded_weights weight_reader::check(engine const& e, weight_layou
   std::vector<std::string> used;
   for (int k = 0; k < e.graph().size.parameters; ++k) {
     std::string const& name = names[static_cast<std::size_t>(k)];
+    if (own[static_cast<std::size_t>(k)].empty()) continue;
     if (name.empty()) {
       found.skipped.push_back(own[static_cast<std::size_t>(k)]);
       continue;
@@ -209,6 +210,7 @@ TYPENET_INLINE void save_safetensors(engine& e, std::string const& path, weights
   std::vector<std::vector<float>> values(names.size());
   for (int k = 0; k < g.size.parameters; ++k) {
     auto const i = static_cast<std::size_t>(k);
+    if (names[i].empty()) continue;
     std::vector<float> ours(static_cast<std::size_t>(g.parameters[k].count()));
     e.read_parameter(k, ours.data());
     values[i].resize(ours.size());
