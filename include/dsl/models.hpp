@@ -30,3 +30,6 @@
 #include <dsl/models/fcn.hpp>
 #include <dsl/models/deeplabv3.hpp>
 #include <dsl/models/unet.hpp>
+#include <dsl/models/keras_inception.hpp>
+#include <dsl/models/keras_resnet.hpp>
+#include <dsl/models/keras_applications.hpp>

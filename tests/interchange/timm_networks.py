@@ -57,11 +57,11 @@ training does not change. A normalisation of weights is computed by the import.
 KERAS = """
 ## Keras
 
-Three of Keras's 40 applications are not in `<dsl/models.hpp>`. `NASNetLarge` and `NASNetMobile` cannot be made with
+Two of Keras's 40 applications are not in `<dsl/models.hpp>`. `NASNetLarge` and `NASNetMobile` cannot be made with
 Keras's torch backend (Keras 3.15.1), which PyTorch's exporter needs; the table has timm's `nasnetalarge`.
-`InceptionResNetV2` is exported and converted, and its header compiles, but with 55,982,040 trainable weights instead of
-Keras's 55,813,192: Keras computes each batch normalisation with a multiplication and an addition, which become a
-`channel_scale` and a convolution.
+`InceptionResNetV2`, which is in `<dsl/models.hpp>` as [`keras::inception_resnet_v2`](keras_models.md), is exported and
+converted, and its header compiles, but with 55,982,040 trainable weights instead of Keras's 55,813,192: Keras computes
+each batch normalisation with a multiplication and an addition, which become a `channel_scale` and a convolution.
 """
 CHECK = """#include "model.hpp"
 static_assert(imported::model::trainable_parameter_count == WEIGHTS);

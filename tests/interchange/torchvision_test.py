@@ -38,10 +38,8 @@ classifier as a further output, and 2,365,205 weights more, as with torchvision'
 their images, and of those of the networks without it, must be multiples of 8.
 
 `unet` has 31,037,698 weights for images of three channels; `cifar_resnet20`, `cifar_resnet32`, `cifar_resnet44` and
-`cifar_resnet56` have 272,474, 466,906, 661,338 and 855,770. `mobilenet` and `xception` have as many parameters as
-Keras's, 4,253,864 and 22,910,480 with the running statistics; `efficientnet_v2_b0` to `efficientnet_v2_b3` have
-7,200,312, 8,212,124, 10,178,374 and 14,467,622, and `convnext_xlarge` has 350,196,968. torchvision does not have these
-networks.
+`cifar_resnet56` have 272,474, 466,906, 661,338 and 855,770. torchvision does not have these networks. [Networks of
+keras.applications](keras_models.md) lists those with Keras's layers, in `dsl::models::keras`.
 
 `googlenet_aux` and `inception_v3_aux` have their auxiliary classifiers as further outputs, and 13,004,888 and 27,161,264
 weights, as with torchvision's `aux_logits`; the pools of GoogLeNet's are those of the paper.

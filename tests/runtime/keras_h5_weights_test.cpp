@@ -94,7 +94,7 @@ template <class Long, class Short = dsl::conv2d<2, 1>>
 struct uneven : dsl::concat<Short, Long> {};
 template <class... Layers>
 strings groups_of(bool fused = false) {
-  return h5::groups(dsl::network<dsl::image<2, 4, 4>, Layers...>::view(), fused);
+  return h5::groups(dsl::network<dsl::image<2, 4, 4>, Layers...>::view(), {.fused_activations = fused});
 }
 
 }  // namespace
@@ -253,13 +253,13 @@ TEST_CASE("keras_h5: other weights than the network's are refused, and nothing c
   dsl::loaded_weights const body = dsl::load_keras_h5(wider, fixture, {.skip_mismatch = true});
   CHECK(body.loaded == 24);
   CHECK(body.mismatched == strings{"layers/dense_1/vars/0", "layers/dense_1/vars/1"});
-  dsl::keras_h5_options nowhere{.groups = h5::groups(wider.graph(), false), .strict = false};
+  dsl::keras_h5_options nowhere{.groups = h5::groups(wider.graph()), .strict = false};
   for (std::string& group : nowhere.groups) group += "/other";
   CHECK_THROWS_AS(dsl::load_keras_h5(wider, fixture, nowhere), h5::format_error);
   // layers that are not among .only keep their weights, and what the file has besides is no error
   dsl::trainer partly = made<longer>();
   dsl::keras_h5_options part;
-  part.only = h5::groups(more.graph(), false);
+  part.only = h5::groups(more.graph());
   part.only.erase(part.only.begin());
   part.only.pop_back();
   std::vector<float> kernel(54), same(54);
@@ -324,4 +324,79 @@ TEST_CASE("keras_h5: where it can't be written, the file that was there stays", 
   CHECK(open.read("layers/conv2d/vars/0", {3, 3, 2, 3}) != std::vector<float>(54));
   CHECK(h5::file(here / "x").read("layers/conv2d/vars/0", {3, 3, 2, 3}) == std::vector<float>(54));
   CHECK(std::distance(std::filesystem::directory_iterator(here.path), {}) == 1);
+}
+
+TEST_CASE("keras_h5: a SeparableConv2D is two convolutions of the network", "[keras_h5]") {
+  using namespace dsl;
+  using model = network<image<4, 4, 4>, conv2d<8, 3, groups<4>, bias<false>>, conv2d<3, 1>, relu,
+                        conv2d<3, 3, groups<3>>, conv2d<2, 1>, flatten, dense<3>, softmax>;
+  h5::model_layers const separable{.separable_convolutions = true};
+  // The second depthwise convolution has a bias, so that it is a layer of its own.
+  CHECK(h5::groups(model::view(), separable) ==
+        strings{"layers/separable_conv2d", "layers/depthwise_conv2d", "layers/conv2d", "layers/dense"});
+  CHECK(h5::groups(model::view()) == strings{"layers/depthwise_conv2d", "layers/conv2d", "layers/depthwise_conv2d_1",
+                                             "layers/conv2d_1", "layers/dense"});
+  test::temporary_directory const here;
+  trainer t = made<model>(), u = made<model>();
+  initialize(u.engine(), 17);
+  save_keras_h5(t, here / "x", {.separable_convolutions = true});
+  h5::file const file(here / "x");
+  CHECK(file.datasets("layers/separable_conv2d") ==
+        strings{"layers/separable_conv2d/vars/0", "layers/separable_conv2d/vars/1", "layers/separable_conv2d/vars/2"});
+  CHECK_NOTHROW(file.read("layers/separable_conv2d/vars/0", {3, 3, 4, 2}));
+  CHECK_NOTHROW(file.read("layers/separable_conv2d/vars/1", {1, 1, 8, 3}));
+  CHECK_THROWS_AS(load_keras_h5(u, here / "x"), h5::format_error);
+  CHECK(load_keras_h5(u, here / "x", {.groups = h5::groups(model::view(), separable)}).loaded ==
+        t.graph().size.parameters);
+  for (int k = 0; k < t.graph().size.parameters; ++k)
+    CHECK(same_bits(::parameter(u.engine(), k), ::parameter(t.engine(), k)));
+}
+
+TEST_CASE("keras_h5: the name of a group says whether a convolution of each channel is a Conv2D with groups",
+          "[keras_h5]") {
+  using namespace dsl;
+  using model = network<image<4, 4, 4>, conv2d<8, 3, groups<4>>, flatten, dense<3>, softmax>;
+  test::temporary_directory const here;
+  trainer t = made<model>(), u = made<model>();
+  initialize(u.engine(), 17);
+  keras_h5_options const grouped{.groups = {"layers/conv2d", "layers/dense"}};
+  save_keras_h5(t, here / "x", grouped);
+  save_keras_h5(t, here / "y");
+  std::vector<float> const in_groups = h5::file(here / "x").read("layers/conv2d/vars/0", {3, 3, 1, 8});
+  CHECK(in_groups == h5::file(here / "y").read("layers/depthwise_conv2d/vars/0", {3, 3, 4, 2}));
+  load_keras_h5(u, here / "x", grouped);
+  CHECK(same_bits(::parameter(u.engine(), 0), ::parameter(t.engine(), 0)));
+}
+
+TEST_CASE("keras_h5: layers that the network lacks, if they are named", "[keras_h5]") {
+  using namespace dsl;
+  using wider = network<features<4>, batch_norm<>, dense<4>, dense<4>, softmax>;
+  using narrow = network<features<4>, dense<4>, dense<4>, softmax>;
+  test::temporary_directory const here;
+  trainer t = made<wider>(), u = made<narrow>();
+  save_keras_h5(t, here / "x");
+  CHECK_THROWS_AS(load_keras_h5(u, here / "x"), h5::format_error);
+  CHECK_THROWS_AS(load_keras_h5(u, here / "x", {.unused = {"layers/batch"}}), h5::format_error);
+  loaded_weights const found = load_keras_h5(u, here / "x", {.unused = {"layers/batch_normalization"}});
+  CHECK(found.loaded == 4);
+  CHECK(found.unexpected.size() == 4);
+}
+
+TEST_CASE("keras_h5: constants are no weights", "[keras_h5]") {
+  using namespace dsl;
+  using model = network<image<4, 4, 4>, conv2d<4, 1>, constant_scale<0.5>, unscaled_batch_norm<>, channel_scale,
+                        flatten, dense<3>, softmax>;
+  static_assert(model::parameter_count == 20 + 3 * 4 + 4 + 195 && model::trainable_parameter_count == 20 + 4 + 4 + 195);
+  strings const groups{"layers/conv2d", "layers/batch_normalization", "layers/layer_scale", "layers/dense"};
+  CHECK(h5::groups(model::view()) == groups);
+  test::temporary_directory const here;
+  trainer t = made<model>(), u = made<model>();
+  initialize(u.engine(), 17);
+  save_keras_h5(t, here / "x");
+  CHECK(h5::file(here / "x").datasets("layers/batch_normalization").size() == 3);
+  CHECK(load_keras_h5(u, here / "x").loaded == 8);
+  for (int k = 0; k < t.graph().size.parameters; ++k)
+    CHECK(same_bits(::parameter(u.engine(), k), ::parameter(t.engine(), k)));
+  CHECK(::parameter(u.engine(), 2) == std::vector<float>(4, 0.5F));
+  CHECK(::parameter(u.engine(), 3) == std::vector<float>(4, 1.0F));
 }

@@ -63,7 +63,35 @@ static_assert(parameters_of<models::deeplabv3_resnet101_aux<>> == 60'996'202);
 static_assert(parameters_of<models::convnext_small<>> == 50'223'688);
 static_assert(parameters_of<models::convnext_base<>> == 88'591'464);
 static_assert(parameters_of<models::convnext_large<>> == 197'767'336);
-static_assert(on_pictures<models::convnext_xlarge<>>::parameter_count == 350'196'968);  // Keras's count_params()
+static_assert(on_pictures<models::convnext_xlarge<>>::parameter_count ==
+              350'196'968);  // Keras's count_params(), without the 7 numbers of the layer that normalises the images of
+                             // an EfficientNet
+template <class Model, int Size = 224>
+inline constexpr long long all_parameters = network<image<3, Size, Size>, Model>::parameter_count;
+static_assert(all_parameters<models::keras::densenet121<>> == 8'062'504);
+static_assert(all_parameters<models::keras::densenet169<>> == 14'307'880);
+static_assert(all_parameters<models::keras::densenet201<>> == 20'242'984);
+static_assert(all_parameters<models::keras::efficientnet_b0<>> == 5'330'564);
+static_assert(all_parameters<models::keras::efficientnet_b1<>, 240> == 7'856'232);
+static_assert(all_parameters<models::keras::efficientnet_b2<>, 260> == 9'177'562);
+static_assert(all_parameters<models::keras::efficientnet_b3<>, 300> == 12'320'528);
+static_assert(all_parameters<models::keras::efficientnet_b4<>, 380> == 19'466'816);
+static_assert(all_parameters<models::keras::efficientnet_b5<>, 456> == 30'562'520);
+static_assert(all_parameters<models::keras::efficientnet_b6<>, 528> == 43'265'136);
+static_assert(all_parameters<models::keras::efficientnet_b7<>, 600> == 66'658'680);
+static_assert(all_parameters<models::keras::efficientnet_v2_s<>, 384> == 21'612'360);
+static_assert(all_parameters<models::keras::efficientnet_v2_m<>, 480> == 54'431'388);
+static_assert(all_parameters<models::keras::efficientnet_v2_l<>, 480> == 119'027'848);
+static_assert(all_parameters<models::keras::inception_resnet_v2<>, 299> == 55'873'736);
+static_assert(all_parameters<models::keras::mobilenet_v2<>> == 3'538'984);
+static_assert(all_parameters<models::keras::mobilenet_v3_large<>> == 5'507'432);
+static_assert(all_parameters<models::keras::resnet50<>> == 25'636'712);
+static_assert(all_parameters<models::keras::resnet101<>> == 44'707'176);
+static_assert(all_parameters<models::keras::resnet101_v2<>> == 44'675'560);
+static_assert(all_parameters<models::keras::resnet152<>> == 60'419'944);
+static_assert(all_parameters<models::keras::resnet152_v2<>> == 60'380'648);
+static_assert(all_parameters<models::keras::vgg16<>> == 138'357'544);
+static_assert(all_parameters<models::keras::vgg19<>> == 143'667'240);
 static_assert(parameters_of<models::vit_b_32<>> == 88'224'232);
 static_assert(parameters_of<models::vit_l_16<>> == 304'326'632);
 static_assert(parameters_of<models::vit_l_32<>> == 306'535'400);

@@ -36,6 +36,10 @@ static_assert(on_pictures<models::vit_b_16<>>::forward_macs == 17'563'828'224); 
 static_assert(parameters_of<models::swin_t<>> == 28'288'354);
 static_assert(rate_of_last_path(on_pictures<models::swin_t<>>::view()) == 0.2);
 static_assert(parameters_of<models::maxvit_t<>> == 30'919'624);
+static_assert(on_pictures<models::keras::mobilenet_v3_small<>>::parameter_count ==
+              2'554'968);  // Keras's count_params()
+static_assert(on_pictures<models::keras::resnet50_v2<>>::parameter_count == 25'613'800);
+static_assert(network<image<3, 299, 299>, models::keras::inception_v3<>>::parameter_count == 23'851'784);
 static_assert(parameters_of<models::mixer_s32<>> == 19'104'624);  // as in timm
 static_assert(on_pictures<models::mixer_s32<>>::output == shape{1000});
 

@@ -20,7 +20,10 @@ class weight_layout {
   [[gnu::cold]] weight_layout(graph_view const& g, weight_convention c);
 
   /// Returns the shape of parameter k in the other framework's layout.
-  [[gnu::cold]] std::vector<std::uint64_t> shape(int k) const;
+  [[gnu::cold]] std::vector<std::uint64_t> shape(int k) const { return shape(k, true); }
+  /// If `depthwise` is false, a depthwise convolution is a Conv2D with groups in Keras. The order of its numbers is the
+  /// same.
+  [[gnu::cold]] std::vector<std::uint64_t> shape(int k, bool depthwise) const;
   [[gnu::cold]] void from_ours(int k, float const* ours, float* theirs) const;
   [[gnu::cold]] void to_ours(int k, float const* theirs, float* ours) const;
 

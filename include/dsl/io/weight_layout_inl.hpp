@@ -21,7 +21,7 @@ TYPENET_INLINE weight_layout::weight_layout(graph_view const& g, weight_conventi
     orders_[static_cast<std::size_t>(g.nodes[n].output)] = order_behind(g.nodes[n]);
 }
 
-TYPENET_INLINE std::vector<std::uint64_t> weight_layout::shape(int k) const {
+TYPENET_INLINE std::vector<std::uint64_t> weight_layout::shape(int k, bool depthwise) const {
   parameter const& p = graph_.parameters[k];
   std::vector<std::uint64_t> all;
   all.reserve(static_cast<std::size_t>(p.rank));
@@ -31,7 +31,7 @@ TYPENET_INLINE std::vector<std::uint64_t> weight_layout::shape(int k) const {
   if (keras() && p.rank == 4) all = {all[2], all[3], all[1], all[0]};
   bool const is_conv1d = p.rank == 3 && !is_by_channel(k);
   if (keras() && is_conv1d) all = {all[2], all[1], all[0]};
-  if (keras() && (p.rank == 4 || is_conv1d) && detail::is_depthwise(graph_, graph_.nodes[p.node])) {
+  if (keras() && depthwise && (p.rank == 4 || is_conv1d) && detail::is_depthwise(graph_, graph_.nodes[p.node])) {
     auto const groups = static_cast<std::uint64_t>(graph_.nodes[p.node].groups);
     std::size_t const last = all.size() - 1;
     all[last] /= groups, all[last - 1] = groups;  // the memory order is the same

@@ -22,6 +22,22 @@ namespace dsl::models {
 /// is the weight of the old statistics.
 using torch_norm = batch_norm<0.9, 1e-5>;
 
+/// The style of convolutions in torchvision: zeros on both sides, so that a stride of 1 keeps height and width.
+template <class Norm = torch_norm>
+struct torch_style {
+  using norm = Norm;
+  template <int Kernel>
+  static constexpr auto zeros = pad<(Kernel - 1) / 2>;
+};
+
+/// The style of convolutions in Keras: padding::same, which differs from torch_style if there is a stride.
+template <class Norm = batch_norm<>>
+struct keras_style {
+  using norm = Norm;
+  template <int Kernel>
+  static constexpr auto zeros = padding::same;
+};
+
 /// The classifier of most networks.
 template <label Name, int Classes>
 struct classifier : sequential<global_avg_pool2d, flatten, named<Name, dense<Classes>>, softmax> {};

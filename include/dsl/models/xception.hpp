@@ -14,8 +14,8 @@ struct separable : sequential<conv2d<Inputs, 3, pad<1>, groups<Inputs>, bias<fal
 /// shortcut. Pad is the padding of Keras's pool for the input size of the published network.
 template <class Begin, int Inputs, int Middle, int Filters, option::pad Pad>
 struct xception_down
-    : add<sequential<conv2d<Filters, 1, stride<2>, pad<0>, bias<false>>, batch_norm<>>,
-          sequential<Begin, separable<Inputs, Middle>, relu, separable<Middle, Filters>, max_pool2d<3, 2, Pad>>> {};
+    : add<sequential<Begin, separable<Inputs, Middle>, relu, separable<Middle, Filters>, max_pool2d<3, 2, Pad>>,
+          sequential<conv2d<Filters, 1, stride<2>, pad<0>, bias<false>>, batch_norm<>>> {};
 
 /// Three separable convolutions with a shortcut.
 struct xception_middle : residual<repeat<3, relu, separable<728, 728>>> {};

@@ -8,6 +8,19 @@
 #include <string>
 #include <vector>
 
+namespace dsl::keras_h5::TYPENET_MODE {
+
+/// Says which of a network's nodes are one layer in a Keras model.
+struct model_layers {
+  /// Whether the model has Conv2D(activation="relu") instead of a Conv2D and an Activation.
+  bool fused_activations = false;
+  /// Whether the model has a SeparableConv2D instead of a depthwise convolution without bias and, directly behind it, a
+  /// 1x1 convolution.
+  bool separable_convolutions = false;
+};
+
+}  // namespace dsl::keras_h5::TYPENET_MODE
+
 namespace dsl::keras_h5::detail::TYPENET_MODE {
 
 /// The layers that a Keras model has for a network's nodes, and the order in which Keras saves them.
@@ -15,11 +28,14 @@ class keras_layers {
  public:
   /// If `with_padding` is true, the model has a ZeroPadding2D before each layer whose padding is neither Keras's `same`
   /// nor `valid`.
-  [[gnu::cold]] keras_layers(graph_view const& g, bool fused_activations, bool with_padding = false)
-      : graph_(g), fused_(fused_activations), padded_(with_padding) {}
+  [[gnu::cold]] keras_layers(graph_view const& g, model_layers const& of, bool with_padding = false);
 
-  /// Whether a node is a separate layer in Keras; an activation may be part of a Conv2D or Dense.
+  /// Whether a node is a separate layer in Keras; an activation may be part of a Conv2D or Dense, and a depthwise
+  /// convolution part of a SeparableConv2D.
   [[gnu::cold]] bool is_layer(node const& n) const;
+  /// Whether a node is the depthwise convolution of a SeparableConv2D, or the convolution behind it.
+  [[gnu::cold]] bool begins_separable(node const& n) const;
+  [[gnu::cold]] bool ends_separable(node const& n) const;
   /// Whether Keras's layer cannot have the padding of this convolution or pool, so that another layer must add the
   /// zeros before it.
   [[gnu::cold]] bool needs_zero_padding(node const& n) const;
@@ -34,8 +50,9 @@ class keras_layers {
   int producer(int n, int i) const { return graph_.tensors[graph_.input(graph_.nodes[n], i)].producer; }
 
   graph_view graph_;
-  bool fused_;
+  model_layers of_;
   bool padded_;
+  std::vector<int> only_reader_;  // of each tensor, a node; -1: it has none, or several
 };
 
 }  // namespace dsl::keras_h5::detail::TYPENET_MODE
@@ -43,10 +60,9 @@ class keras_layers {
 namespace dsl::keras_h5::TYPENET_MODE {
 
 /// Returns the groups in which a Sequential or Functional model without nested models saves its layers: a group such as
-/// "layers/conv2d_1" for each node with parameters, in the network's order. `fused_activations` says that the model has
-/// Conv2D(activation="relu") instead of a Conv2D and an Activation, which matters only if branches have different
-/// lengths.
-[[gnu::cold]] std::vector<std::string> groups(graph_view const& g, bool fused_activations = false);
+/// "layers/conv2d_1" for each layer with parameters, in the network's order. `fused_activations` matters only if
+/// branches have different lengths.
+[[gnu::cold]] std::vector<std::string> groups(graph_view const& g, model_layers const& of = {});
 
 }  // namespace dsl::keras_h5::TYPENET_MODE
 

@@ -13,9 +13,33 @@
 
 namespace dsl::keras_h5::detail::TYPENET_MODE {
 
+TYPENET_INLINE keras_layers::keras_layers(graph_view const& g, model_layers const& of, bool with_padding)
+    : graph_(g), of_(of), padded_(with_padding), only_reader_(static_cast<std::size_t>(g.size.tensors), -1) {
+  std::vector<int> readers(only_reader_.size());
+  for (int n = 0; n < g.size.nodes; ++n)
+    for (int i = 0; i < g.nodes[n].inputs; ++i) {
+      std::size_t const t = at(g.input(g.nodes[n], i));
+      only_reader_[t] = readers[t]++ == 0 ? n : -1;
+    }
+}
+
+TYPENET_INLINE bool keras_layers::begins_separable(node const& n) const {
+  int const reader = only_reader_[at(n.output)];
+  if (!of_.separable_convolutions || !dsl::detail::is_depthwise(graph_, n) || n.parameters != 1 || reader < 0)
+    return false;
+  node const& next = graph_.nodes[reader];
+  window const& w = next.window;
+  return next.kind == op::conv2d && next.groups == 1 && w.height == 1 && w.width == 1 &&
+         graph_.output_shape(next).area() == graph_.output_shape(n).area();
+}
+
+TYPENET_INLINE bool keras_layers::ends_separable(node const& n) const {
+  return n.kind == op::conv2d && begins_separable(graph_.nodes[producer(static_cast<int>(&n - graph_.nodes), 0)]);
+}
+
 TYPENET_INLINE bool keras_layers::is_layer(node const& n) const {
-  if (n.kind == op::transfer) return false;
-  if (!fused_ || (n.kind != op::activation && n.kind != op::softmax)) return true;
+  if (n.kind == op::transfer || begins_separable(n)) return false;
+  if (!of_.fused_activations || (n.kind != op::activation && n.kind != op::softmax)) return true;
   node const* before = &graph_.nodes[graph_.tensors[graph_.input(n)].producer];
   while (before->kind == op::transfer) before = &graph_.nodes[graph_.tensors[graph_.input(*before)].producer];
   return before->kind != op::conv2d && before->kind != op::conv2d_transpose && before->kind != op::dense;
@@ -49,7 +73,7 @@ TYPENET_INLINE std::vector<int> keras_layers::in_order() const {
     waiting.pop_back();
     if (met[at(n)] >= 0) continue;
     met[at(n)] = count++;
-    if (graph_.nodes[n].parameters > 0) order.push_back(n);
+    if (has_weights(graph_, graph_.nodes[n])) order.push_back(n);
     for (int i = graph_.nodes[n].inputs - 1; i >= 0; --i) waiting.push_back(producer(n, i));
   }
   std::sort(order.begin(), order.end(), [&](int a, int b) {
@@ -62,11 +86,14 @@ TYPENET_INLINE std::vector<int> keras_layers::in_order() const {
 
 namespace dsl::keras_h5::TYPENET_MODE {
 
-TYPENET_INLINE std::vector<std::string> groups(graph_view const& g, bool fused_activations) {
+TYPENET_INLINE std::vector<std::string> groups(graph_view const& g, model_layers const& of) {
   std::vector<std::string> by_node(static_cast<std::size_t>(g.size.nodes)), all;
-  dsl::detail::keras_names layers;
-  for (int n : detail::keras_layers(g, fused_activations).in_order())
-    by_node[static_cast<std::size_t>(n)] = "layers/" + layers.next(g, g.nodes[n]);
+  dsl::detail::keras_names names;
+  detail::keras_layers const layers(g, of);
+  for (int n : layers.in_order())
+    if (node const& x = g.nodes[n]; !layers.begins_separable(x))
+      by_node[static_cast<std::size_t>(n)] =
+          "layers/" + (layers.ends_separable(x) ? names.next("separable_conv2d") : names.next(g, x));
   for (std::string& name : by_node)
     if (!name.empty()) all.push_back(std::move(name));
   return all;

@@ -16,10 +16,15 @@ namespace dsl::TYPENET_MODE {
 /// Options that describe the Keras model, and say what a file must contain.
 struct keras_h5_options {
   /// The groups of the layers with weights, in the network's order. They must be given for nested models, where a group
-  /// is for example "layers/sequential/layers/conv2d", and for subclassed models. Empty: keras_h5::groups().
+  /// is for example "layers/sequential/layers/conv2d", and for subclassed models. If the name of a layer begins with
+  /// separable_conv2d, the layer is two convolutions of the network; if it begins with conv2d, its depthwise
+  /// convolution is a Conv2D with groups. Empty: keras_h5::groups().
   std::vector<std::string> groups{};
   /// Whether the model has Conv2D(activation="relu") instead of a Conv2D and an Activation.
   bool fused_activations = false;
+  /// Whether the model has a SeparableConv2D instead of a depthwise convolution without bias and, directly behind it, a
+  /// 1x1 convolution.
+  bool separable_convolutions = false;
   /// load: whether the file must have all weights of the network, and no other layers.
   bool strict = true;
   /// load: whether to skip weights whose shape in the file is another one, as Keras's skip_mismatch does.
@@ -27,23 +32,42 @@ struct keras_h5_options {
   /// load: the groups of the layers to be loaded; empty: all layers. Other layers keep their weights, and the file may
   /// have layers that are not loaded.
   std::vector<std::string> only{};
+  /// load: groups of layers that the file may have in addition to the network's, such as "layers/normalization".
+  std::vector<std::string> unused{};
 };
 
 }  // namespace dsl::TYPENET_MODE
 
 namespace dsl::keras_h5::detail::TYPENET_MODE {
 
+/// The place of the parameters of a network's layer: a group, and the number of the first of them in the group.
+struct layer_place {
+  std::string group;
+  int first = 0;
+
+  /// Returns the name of the dataset with parameter i of the layer.
+  std::string dataset(int i) const { return group + "/vars/" + std::to_string(first + i); }
+  /// Whether a convolution of each channel is a DepthwiseConv2D in Keras, or part of a SeparableConv2D.
+  bool is_depthwise() const { return !is_of("conv2d") && !is_of("conv1d"); }
+  /// Whether the group's own name begins with this class.
+  bool is_of(char const* keras_class) const {
+    return group.find(keras_class, group.rfind('/') + 1) == group.rfind('/') + 1;
+  }
+};
+
 /// The names of the datasets of a network's parameters.
 class dataset_names {
  public:
   [[gnu::cold]] dataset_names(graph_view const& g, keras_h5_options const& o);
+  /// Returns the places of the network's layers with parameters.
+  std::vector<layer_place> const& places() const { return places_; }
+  /// Returns the groups; one of a SeparableConv2D holds two layers.
   std::vector<std::string> const& all_groups() const { return groups_; }
-  /// Returns the name of the dataset with parameter i of a layer.
-  static std::string dataset(std::string const& group, int i) { return group + "/vars/" + std::to_string(i); }
 
  private:
   static bool is_path(std::string const& name);
   std::vector<std::string> groups_;
+  std::vector<layer_place> places_;
 };
 
 /// Reads the weights of a network from a file.

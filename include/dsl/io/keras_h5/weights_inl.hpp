@@ -20,19 +20,28 @@
 
 namespace dsl::keras_h5::detail::TYPENET_MODE {
 
+/// Returns what the options say about the layers of the Keras model.
+[[gnu::cold]] TYPENET_INLINE model_layers model_of(keras_h5_options const& o) {
+  return {.fused_activations = o.fused_activations, .separable_convolutions = o.separable_convolutions};
+}
+
 TYPENET_INLINE dataset_names::dataset_names(graph_view const& g, keras_h5_options const& o)
-    : groups_(o.groups.empty() ? groups(g, o.fused_activations) : o.groups) {
-  bool const fused = o.fused_activations;
-  if (o.groups.empty() && keras_layers(g, fused).in_order() != keras_layers(g, fused, true).in_order())
+    : groups_(o.groups.empty() ? groups(g, model_of(o)) : o.groups) {
+  model_layers const of = model_of(o);
+  if (o.groups.empty() && keras_layers(g, of).in_order() != keras_layers(g, of, true).in_order())
     throw option_error(
         "keras_h5: .groups must be given if branches have explicit padding, since the order of Keras's layers then "
         "depends on where its model has ZeroPadding2D; start from keras_h5::groups(), and change it to the model's "
         "order unless typenet wrote the file");
   std::size_t layers = 0;
-  for (int n = 0; n < g.size.nodes; ++n) layers += g.nodes[n].parameters > 0;
-  if (groups_.size() != layers)
+  for (int n = 0; n < g.size.nodes; ++n) layers += has_weights(g, g.nodes[n]);
+  for (std::string const& group : groups_) {
+    places_.push_back({group});
+    if (places_.back().is_of("separable_conv2d")) places_.push_back({group, 1});
+  }
+  if (places_.size() != layers)
     throw option_error("keras_h5: groups must have one entry for each of the network's " + std::to_string(layers) +
-                       " layers with weights; found " + std::to_string(groups_.size()) +
+                       " layers with weights; found " + std::to_string(places_.size()) +
                        "; start from keras_h5::groups()");
   std::vector<std::string> sorted = groups_;
   std::sort(sorted.begin(), sorted.end());
@@ -63,25 +72,28 @@ TYPENET_INLINE std::vector<std::vector<float>> weight_reader::read(loaded_weight
   std::vector<std::string> used, below{"layers"};
   std::size_t layer = 0;
   for (int n = 0; n < graph_.size.nodes; ++n) {
-    if (graph_.nodes[n].parameters == 0) continue;
-    std::string const& group = names_.all_groups()[layer++];
+    if (!has_weights(graph_, graph_.nodes[n])) continue;
+    layer_place const& place = names_.places()[layer++];
+    std::string const& group = place.group;
     if (!options_.only.empty() && std::find(options_.only.begin(), options_.only.end(), group) == options_.only.end()) {
       for (int i = 0; i < graph_.nodes[n].parameters; ++i)
-        found.skipped.push_back(
-            own[static_cast<std::size_t>(graph_.nodes[n].first_parameter) + static_cast<std::size_t>(i)]);
+        if (!graph_.parameters[graph_.nodes[n].first_parameter + i].constant)
+          found.skipped.push_back(
+              own[static_cast<std::size_t>(graph_.nodes[n].first_parameter) + static_cast<std::size_t>(i)]);
       continue;
     }
     below.push_back(group.substr(0, group.find('/')));
-    for (int i = 0; i < graph_.nodes[n].parameters; ++i) {
-      used.push_back(dataset_names::dataset(group, i));
+    for (int i = 0, in_file = 0; i < graph_.nodes[n].parameters; ++i) {
       int const k = graph_.nodes[n].first_parameter + i;
+      if (graph_.parameters[k].constant) continue;
+      used.push_back(place.dataset(in_file++));
       if (!file_.has(used.back())) {
         found.missing.push_back(used.back());
         continue;
       }
       std::vector<float> theirs;
       try {
-        theirs = file_.read(used.back(), layout_.shape(k));
+        theirs = file_.read(used.back(), layout_.shape(k, place.is_depthwise()));
       } catch (format_error const& e) {
         if (!options_.skip_mismatch || e.which != fault::shape) throw;
         found.mismatched.push_back(used.back());
@@ -130,17 +142,21 @@ TYPENET_INLINE void weight_reader::require_all(loaded_weights const& found) cons
   for (std::string const& name : found.unexpected) {
     // With .only the file may have further layers, but the chosen ones must fit.
     std::string const layer = name.substr(0, name.rfind("/vars/"));
-    if (!options_.only.empty() && std::find(options_.only.begin(), options_.only.end(), layer) == options_.only.end())
-      continue;
+    auto const has = [&](std::vector<std::string> const& all) {
+      return std::find(all.begin(), all.end(), layer) != all.end();
+    };
+    if (has(options_.unused) || (!options_.only.empty() && !has(options_.only))) continue;
     file_.fail(fault::unsuitable_weights, name, "must have no weights but the network's; found " + shown(name),
                "give the network that it belongs to, or .strict = false");
   }
 }
 
 TYPENET_INLINE void weight_reader::check_activations() const {
-  bool const fused = options_.fused_activations;
-  if (groups(graph_, true) == groups(graph_, false)) return;
-  keras_layers const layers(graph_, fused);
+  model_layers of = model_of(options_);
+  bool const fused = of.fused_activations;
+  of.fused_activations = !fused;
+  if (groups(graph_, of) == groups(graph_, model_of(options_))) return;
+  keras_layers const layers(graph_, model_of(options_));
   int wanted = 0, there = 0;
   for (int n = 0; n < graph_.size.nodes; ++n) {
     bool const counts = graph_.nodes[n].kind == op::activation || graph_.nodes[n].kind == op::softmax;
@@ -168,17 +184,21 @@ TYPENET_INLINE void save_keras_h5(engine& e, std::string const& path, keras_h5_o
   graph_view const& g = e.graph();
   weight_layout const layout(g, weight_convention::keras);
   std::vector<keras_h5::layer> layers;
-  std::vector<std::string> const groups = keras_h5::detail::dataset_names(g, options).all_groups();
+  keras_h5::detail::dataset_names const names(g, options);
+  auto place = names.places().begin();
   for (int n = 0; n < g.size.nodes; ++n) {
-    if (g.nodes[n].parameters == 0) continue;
-    keras_h5::layer& to = layers.emplace_back();
-    to.group = groups[layers.size() - 1];
+    if (!has_weights(g, g.nodes[n])) continue;
+    keras_h5::layer& to = place->first > 0 ? layers.back() : layers.emplace_back();
+    to.group = place->group;
     for (int k = g.nodes[n].first_parameter; k < g.nodes[n].first_parameter + g.nodes[n].parameters; ++k) {
+      if (g.parameters[k].constant) continue;
       std::vector<float> ours(static_cast<std::size_t>(g.parameters[k].count()));
       e.read_parameter(k, ours.data());
-      keras_h5::layer::variable& v = to.variables.emplace_back(layout.shape(k), std::vector<float>(ours.size()));
+      keras_h5::layer::variable& v =
+          to.variables.emplace_back(layout.shape(k, place->is_depthwise()), std::vector<float>(ours.size()));
       layout.from_ours(k, ours.data(), v.numbers.data());
     }
+    ++place;
   }
   keras_h5::write(path, layers);
   if (auto const by = e.normalization(); by && !by->empty())
