@@ -74,7 +74,8 @@ except ImportError as missing:
 import keras_safetensors
 
 # Models that have all layers of the others.
-QUICK = "DenseNet121,EfficientNetB0,EfficientNetV2B0,MobileNetV2,MobileNetV3Small,ResNet50,Xception,ConvNeXtTiny"
+QUICK = ("DenseNet121,EfficientNetB0,EfficientNetV2B0,InceptionResNetV2,MobileNetV2,MobileNetV3Small,ResNet50,ResNet50V2,Xception,"
+         "ConvNeXtTiny")
 BOUND = 1e-4
 
 
