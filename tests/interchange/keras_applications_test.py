@@ -39,6 +39,8 @@ their places in the file, and compares the predictions.
 |---|---|---|---|---|
 """
 outro = """
+`NASNetLarge` and `NASNetMobile` are missing, since they crop images.
+
 The networks have no layers that normalise images. Normalise the images as the model in Keras does, or as
 `preprocess_input` of its module does. Some of the models need options of `load_keras_h5`:
 
