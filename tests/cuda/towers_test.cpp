@@ -78,27 +78,34 @@ TEST_CASE("cuda towers evaluate and predict every sample once", "[cuda][towers]"
   add_all_kernels();
   simulated_device device({.seed = 6, .devices = 4});
   graph_view const g = all_modules::view();
-  {
-    auto const many = towers_on(simulated_cuda(device.api(), 4), g, keras_rules, {.count = 4});
+  long recorded[] = {0, 0};
+  for (bool const fills : {false, true}) {  // smaller parts of a batch run in the programs of larger ones
+    simulated_cuda on(device.api(), 4);
+    on.settings.fill_batches = on.settings.copy_ahead = fills;
+    auto const many = towers_on(on, g, keras_rules, {.count = 4});
     auto const one = simulated_cuda(device.api(), 1).make_engine(g, keras_rules);
     initialize(*many, 3);
     initialize(*one, 3);
-    for (int size : {1, 3, 10}) {
+    for (int size : {10, 3, 1}) {
       drawn_batch const data(g, size, 1);
       std::vector<std::vector<float>> results;
       std::vector<double> losses;
       for (engine* e : std::initializer_list<engine*>{many.get(), one.get()}) {
+        long const before = device.calls("cudaGraphInstantiate");
         int const inference = e->prepare(mode::inference, size), evaluation = e->prepare(mode::evaluation, size);
+        if (e == many.get()) recorded[fills] += device.calls("cudaGraphInstantiate") - before;
         e->run(inference, {data.images.data(), nullptr, size, 0, 0});
         results.emplace_back(static_cast<std::size_t>(5 * size));
         e->read_result(inference, results.back().data());
         e->run(evaluation, data.view(0, 0));
         losses.push_back(e->metrics(evaluation).loss);
+        CHECK(e->stage(evaluation, data.view(0, 0)) == 0);  // a tower's part is not copied ahead
       }
       CHECK(results[0] == results[1]);
       CHECK(losses[0] == approx(losses[1]).epsilon(1e-6));
     }
   }
+  CHECK(recorded[true] < recorded[false]);
   CHECK(device.report() == "");
 }
 
