@@ -117,7 +117,7 @@ def reduced(name):
 def build(name):
     torch.manual_seed(7)
     options = {"init_weights": False} if name in ("googlenet", "inception_v3") else {}
-    if "_resnet50" in name and not name.startswith("wide"):
+    if name.startswith(("fcn", "deeplabv3")):
         options["weights_backbone"] = None
     if name.endswith("_reduced"):
         model = reduced(name.removesuffix("_reduced"))
