@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: concat: every branch must have the height and width of the first; change its padding or strides
+// EXPECT: concat: every branch must have the height and width of the first; change the padding or strides of the branch that differs
 // EXPECT-RE: dsl::at<1>, (Layer=)?downsample<80, 96>, (Branch=)?1, .*shape\{80, 15, 15\}, .*shape\{96, 16, 16\}
 #include <dsl/language.hpp>
 

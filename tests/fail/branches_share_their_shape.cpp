@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: add: every branch must have the shape of the first; change its filters, padding or strides
+// EXPECT: add: every branch must have the shape of the first; change the filters, padding or strides of the branch that differs
 // EXPECT-RE: dsl::at<1>, (Layer=)?residual<32>, (Branch=)?1, .*shape\{64, 32, 32\}, .*shape\{32, 32, 32\}
 #include <dsl/language.hpp>
 

@@ -10,7 +10,7 @@ namespace option {
 struct last_step {};
 }  // namespace option
 
-/// Lets a recurrent layer give only its output at the last place of the sequence, as a flat value.
+/// Lets a recurrent layer give only its output at the last position of the sequence, as a flat value.
 inline constexpr option::last_step last_step{};
 
 namespace detail {
@@ -49,7 +49,7 @@ constexpr value lower_recurrent(builder& b, value in, op kind, int units, recurr
 }  // namespace detail
 
 /// Long short-term memory (Hochreiter & Schmidhuber 1997), with the gates i, f, g, o, biases and names of PyTorch's
-/// nn.LSTM. It gives the outputs at all places of a sequence, or with lstm<Units, last_step> only at the last one.
+/// nn.LSTM. It gives the outputs at all positions of a sequence, or with lstm<Units, last_step> only at the last one.
 /// Kernels are initialised from Glorot's uniform distribution, biases with 0.
 template <int Units, auto... Options>
 struct lstm {

@@ -159,7 +159,7 @@ enum class content : unsigned char {
                        // own, are one after another in one buffer, and `channel` is targets_before()
   metrics,             // output: two doubles, sum of the samples' losses and number of correct predictions
   squares,             // device: a double, the sum of its squared gradients
-  states,              // node: the gates of a recurrent layer at all places
+  states,              // node: the gates of a recurrent layer at all positions
 };
 
 /// The ways in which a step uses an operand. `accumulate` means that the step adds to the operand.

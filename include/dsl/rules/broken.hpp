@@ -158,8 +158,8 @@ struct options_belong_to_the_layer {
 template <class At, class Layer, int KernelH, int KernelW, shape Input>
 struct kernel_meets_its_input {
   static_assert(KernelH <= Input.height && KernelW <= Input.width,
-                "conv2d: most of the kernel would lie in the padding; use a smaller kernel, and write filters, height "
-                "and width in this order");
+                "conv2d: most of the kernel would lie in the padding; use a smaller kernel, or check the order of the "
+                "arguments: filters, height, width");
 };
 
 /// Reported for arguments in PyTorch's order: conv2d<3, 64, 3> has 3 filters of 64x3. See detail::filters_lead().
@@ -384,7 +384,8 @@ struct concat_joins_two_or_more {
 template <class At, class Layer, int Branch, shape First, shape This>
 struct branches_share_height_and_width {
   static_assert(First.height == This.height && First.width == This.width,
-                "concat: every branch must have the height and width of the first; change its padding or strides");
+                "concat: every branch must have the height and width of the first; change the padding or strides of "
+                "the branch that differs");
 };
 
 template <class At, class Layer, int Branches>
@@ -395,7 +396,8 @@ struct add_joins_two_or_more {
 template <class At, class Layer, int Branch, shape First, shape This>
 struct branches_share_their_shape {
   static_assert(First.channels == This.channels && First.height == This.height && First.width == This.width,
-                "add: every branch must have the shape of the first; change its filters, padding or strides");
+                "add: every branch must have the shape of the first; change the filters, padding or strides of the "
+                "branch that differs");
 };
 
 template <class At, class Layer, int Branches>

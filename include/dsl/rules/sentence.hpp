@@ -45,8 +45,8 @@ namespace dsl::rules {
       return "options: the layer does not have this option, or it is given twice; numbers come first, then options by "
              "name";
     case rule::kernel_meets_its_input:
-      return "conv2d: most of the kernel would lie in the padding; use a smaller kernel, and write filters, height and "
-             "width in this order";
+      return "conv2d: most of the kernel would lie in the padding; use a smaller kernel, or check the order of the "
+             "arguments: filters, height, width";
     case rule::filters_come_first:
       return "convolution: the number of filters comes first, then the kernel's size, without the input's channels; "
              "write conv2d<64, 3> for 64 filters of 3x3; if you do want a 64x3 kernel, name it: conv2d<3, kernel<64, "
@@ -128,10 +128,12 @@ namespace dsl::rules {
              "remove that layer";
     case rule::concat_joins_two_or_more: return "concat: there must be at least two branches";
     case rule::branches_share_height_and_width:
-      return "concat: every branch must have the height and width of the first; change its padding or strides";
+      return "concat: every branch must have the height and width of the first; change the padding or strides of the "
+             "branch that differs";
     case rule::add_joins_two_or_more: return "add: there must be at least two branches";
     case rule::branches_share_their_shape:
-      return "add: every branch must have the shape of the first; change its filters, padding or strides";
+      return "add: every branch must have the shape of the first; change the filters, padding or strides of the branch "
+             "that differs";
     case rule::multiply_joins_two:
       return "multiply: there must be two branches; for more, put one multiply into another";
     case rule::branches_broadcast:

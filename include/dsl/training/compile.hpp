@@ -205,7 +205,7 @@ template <class Network = broken::nothing, class First, class Second>
 trainer compile(First const&, Second const&,
                 compile_options const&) noexcept(sizeof(typename detail::wrong_call<Network, First, Second>::type) !=
                                                  0);
-/// Reports that there is no network before an optimizer and options.
+/// Reports that the network is missing, as in compile(sgd{}, {.seed = 1}) without compile<model>.
 template <class Network = broken::nothing, class First>
   requires std::same_as<Network, broken::nothing>
 trainer compile(First const&, detail::options_in_braces const&) noexcept(
@@ -216,7 +216,7 @@ template <class Network>
 trainer compile(detail::any_executor&&, detail::any_optimizer&&, detail::any_compile_options const& wrong);
 template <class Network>
 trainer compile(detail::any_optimizer&&, detail::any_compile_options const& wrong);
-/// Reports that there is no optimizer before the options, even if it is one of them, as in Keras.
+/// Reports that the optimizer is missing, or that it is among the options, as in Keras.
 template <class Network, executor Executor>
 trainer compile(Executor const&, detail::options_in_braces const&) noexcept(
     sizeof(broken::compile_takes_an_optimizer<detail::options_in_braces, sizeof(Executor) == 0>) != 0);

@@ -61,7 +61,8 @@ template <int L>
 #endif
 }
 
-/// Computes sum += a * b, rounded once; with four floats on x86-64, which lacks the instruction, rounded twice.
+/// Computes sum += a * b with one rounding. With four floats on x86-64, where fused multiply-add is not assumed, there
+/// are two roundings.
 template <int L>
 [[gnu::always_inline]] inline void multiply_add(typename vector<L>::type& sum, typename vector<L>::type const& a,
                                                 typename vector<L>::type const& b) {

@@ -9,8 +9,8 @@
 namespace dsl::native_cpu::TYPENET_MODE {
 
 /// The gradient of an lstm or a gru; operations/recurrent/loops.hpp has the equations. Each item goes from the last
-/// place of some samples to the first, and leaves the gradients of all gates. The gradients of inputs and parameters
-/// are then one matrix product each, over the rows of all places.
+/// position of some samples to the first, and leaves the gradients of all gates. The gradients of inputs and parameters
+/// are then one matrix product each, over the rows of all positions.
 class recurrent_backward {
  public:
   [[gnu::cold]] recurrent_backward(workplace& at, host::bound_step<float> const& s)
@@ -67,8 +67,8 @@ class recurrent_backward {
 
  private:
   int columns() const { return sizes_.gates() * sizes_.width(); }
-  // The shared memory: zeros, the packed kernels, the rows of inputs, of outputs at the place before and of the gates'
-  // gradients, and a kernel's gradient.
+  // The shared memory: zeros, the packed kernels, the rows of inputs, of outputs at the previous position and of the
+  // gates' gradients, and a kernel's gradient.
   static long long zeros() { return 0; }
   long long inputs_kernel() const { return workplace::rounded(sizes_.depth()); }
   long long outputs_kernel() const { return inputs_kernel() + workplace::rounded(to_input_.packed()); }
@@ -81,7 +81,7 @@ class recurrent_backward {
   }
 
   /// Computes the gates' gradients of `count` samples from `first` on. A thread's memory has five saved numbers of each
-  /// unit, one of the place before, the output's gradient, what is carried, and the output.
+  /// unit, one of the previous position, the output's gradient, what is carried, and the output.
   void run(int first, int count, float* memory, float* own) const {
     recurrent_sizes const& z = sizes_;
     long long const width = z.width(), block = count * width;
@@ -114,11 +114,11 @@ class recurrent_backward {
                           memory + outputs_kernel());
     }
   }
-  /// Copies the outputs at the place before into the rows of place t, where they are multiplied.
+  /// Copies the outputs at the previous position into the rows of position t, where they are multiplied.
   void keep_outputs(int first, int count, int t, float* memory, float const* before, float const* hidden) const {
     recurrent_sizes const& z = sizes_;
     unsigned const bytes = static_cast<unsigned>(count * z.width()) * sizeof(float);
-    auto const row = [&](int place) { return memory + outputs() + (1LL * place * z.batch_ + first) * z.width(); };
+    auto const row = [&](int position) { return memory + outputs() + (1LL * position * z.batch_ + first) * z.width(); };
     if (z.is_gru_) std::memcpy(row(t), before, bytes);
     if (!z.is_gru_ && t + 1 < z.length_) std::memcpy(row(t + 1), hidden, bytes);
     if (!z.is_gru_ && t == 0) std::memset(row(0), 0, bytes);

@@ -12,8 +12,8 @@
 
 namespace dsl::native_cpu::TYPENET_MODE {
 
-/// The units of some samples at one place of a sequence. A row has four gates, each of `vectors` vectors: i, f, g and o
-/// of an lstm; n, r, z and the recurrent part of n of a gru. Gates are sums at first and become what is saved.
+/// The units of some samples at one position of a sequence. A row has four gates, each of `vectors` vectors: i, f, g
+/// and o of an lstm; n, r, z and the recurrent part of n of a gru. Gates are sums at first and become what is saved.
 struct cell_call {
   float* gates;  // row r, gate k: gates + r * 4 * width + k * width, with a width of vectors * L
   float* cell;   // row r: cell + r * width; of an lstm
@@ -25,7 +25,7 @@ struct cell_call {
 /// The gradients of the same units. `saved` has five numbers for each unit, which operations/recurrent/facts.hpp names.
 struct cell_gradient_call {
   float const* saved;    // row r, number k: saved + r * 5 * width + k * width
-  float const* before;   // an lstm's cell or a gru's output at the place before: row r: before + r * width
+  float const* before;   // an lstm's cell or a gru's output at the previous position: row r: before + r * width
   float const* dhidden;  // the output's whole gradient
   float* carried;        // an lstm's gradient of the cell, or what a gru passes by its gates; see operations/recurrent
   float* gradients;      // of the gates, as above

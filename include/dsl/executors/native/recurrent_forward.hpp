@@ -8,9 +8,9 @@
 
 namespace dsl::native_cpu::TYPENET_MODE {
 
-/// Computes an lstm or a gru: first what the inputs of all places add to the gates, as one matrix product, then place
-/// after place what the outputs add. Samples do not depend on each other, so each item computes the places of some
-/// samples without waiting for other threads.
+/// Computes an lstm or a gru: first what the inputs of all positions add to the gates, as one matrix product, then
+/// position after position what the outputs add. Samples do not depend on each other, so each item computes the
+/// positions of some samples without waiting for other threads.
 class recurrent_forward {
  public:
   [[gnu::cold]] recurrent_forward(workplace& at, host::bound_step<float> const& s)
@@ -77,7 +77,7 @@ class recurrent_forward {
     return one[row] + two[row];
   }
 
-  /// Computes all places of `count` samples from `first` on.
+  /// Computes all positions of `count` samples from `first` on.
   void run(int first, int count, float* memory, float* own) const {
     recurrent_sizes const& z = sizes_;
     long long const width = z.width();
@@ -94,7 +94,7 @@ class recurrent_forward {
       for (int r = 0; r < count; ++r) finish(first + r, t, at + r * 4 * width, cell + r * width, hidden + r * width);
     }
   }
-  /// Saves a sample's numbers at one place, and writes its output.
+  /// Saves a sample's numbers at one position, and writes its output.
   void finish(int n, int t, float const* gates, float const* cell, float const* hidden) const {
     recurrent_sizes const& z = sizes_;
     unsigned const bytes = static_cast<unsigned>(z.units_) * sizeof(float);

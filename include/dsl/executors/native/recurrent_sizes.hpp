@@ -11,10 +11,10 @@
 
 namespace dsl::native_cpu::TYPENET_MODE {
 
-/// The sizes of a recurrent step, and copies between its tensors and rows. There is a row for each place and sample;
-/// rows of one place are neighbours. Units and channels are rounded up to whole vectors with zeros. A row of gates has
-/// four: an lstm's i, f, g and o, all computed from inputs and outputs; a gru's n, r, z from inputs, and r, z and its
-/// recurrent part of n from outputs.
+/// The sizes of a recurrent step, and copies between its tensors and rows. There is a row for each position and sample;
+/// rows of one position are neighbours. Units and channels are rounded up to whole vectors with zeros. A row of gates
+/// has four: an lstm's i, f, g and o, all computed from inputs and outputs; a gru's n, r, z from inputs, and r, z and
+/// its recurrent part of n from outputs.
 class recurrent_sizes {
  public:
   [[gnu::cold]] recurrent_sizes(kernels const& k, host::bound_step<float> const& s, shape const& y)
@@ -39,7 +39,7 @@ class recurrent_sizes {
     return u < units_ ? theirs * units_ + u : -1;
   }
 
-  /// Copies a sample's numbers into the rows of all places.
+  /// Copies a sample's numbers into the rows of all positions.
   void read(view<float const> const& v, int n, float* to) const {
     long long const row = 1LL * batch_ * depth();
     for (int c = 0; c < depth(); ++c) {
@@ -61,11 +61,12 @@ class recurrent_sizes {
       for (int t = 0; t < length_; ++t, at += row) to[t] = accumulate ? to[t] + *at : *at;
     }
   }
-  /// Returns where the saved numbers of a sample's place begin.
+  /// Returns where the saved numbers of a sample's position begin.
   float* saved(float* states, int n, int t) const {
     return states + (1LL * n * length_ + t) * operations::saved_numbers * units_;
   }
-  /// Copies saved number k of a sample's place into a gate of zeros beyond its units; before the first place it is 0.
+  /// Copies saved number k of a sample's position into a gate of zeros beyond its units; before the first position it
+  /// is 0.
   void load_saved(float* states, int n, int t, int k, float* to) const {
     int const count = t < 0 ? 0 : units_;
     if (t >= 0) std::memcpy(to, saved(states, n, t) + 1LL * k * units_, sizeof(float) * static_cast<unsigned>(count));

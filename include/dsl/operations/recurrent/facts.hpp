@@ -5,10 +5,11 @@
 
 namespace dsl::operations {
 
-/// A recurrent layer over a sequence: its gates are computed from the input at one place and from its output at the
-/// place before. The kernels are (gates * units, channels) and (gates * units, units), with a bias for each row of
-/// both, as in PyTorch. The output is that of all places, or only of the last one. Training saves `saved_numbers` for
-/// each unit and place, so that the backward step computes no gate again.
+/// A recurrent layer over a sequence. At each position, the gates are computed from the input at that position and from
+/// the layer's own output at the previous position. The kernels are (gates * units, channels) and (gates * units,
+/// units), with a bias for each row of both, as in PyTorch. The output is that of every position, or only that of the
+/// last one. Training saves `saved_numbers` for each unit and position, so that the backward step computes no gate
+/// again.
 inline constexpr row lstm{.name = "lstm",
                           .parameters = 4,
                           .roles = {role::kernel, role::recurrent_kernel, role::bias, role::recurrent_bias},
@@ -28,8 +29,8 @@ inline constexpr row gru{.name = "gru",
                          .kept = kept::states,
                          .slices = slices::always};
 
-/// The saved numbers of a unit at one place: an lstm's gates i, f, g and o and its cell; a gru's gates n, r and z, the
-/// recurrent part of n before r multiplies it, and the output.
+/// The saved numbers of a unit at one position: an lstm's gates i, f, g and o and its cell; a gru's gates n, r and z,
+/// the recurrent part of n before r multiplies it, and the output.
 inline constexpr int saved_numbers = 5;
 
 }  // namespace dsl::operations

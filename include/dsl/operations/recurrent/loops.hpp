@@ -28,7 +28,7 @@ struct recurrent_step {
   T& saved(int n, long long t, int k, int u) const {
     return b.states[((n * length + t) * operations::saved_numbers + k) * units + u];
   }
-  /// Returns the unit's output at place t, which is 0 before the first place.
+  /// Returns the unit's output at position t, which is 0 before the first position.
   double output(int n, long long t, int u) const {
     if (t < 0) return 0;
     if (is_gru) return static_cast<double>(saved(n, t, 4, u));
@@ -44,12 +44,12 @@ struct recurrent_step {
   bool is_gru;
   int gates, units, inputs;
   long long length;
-  bool is_whole;  // whether the output is that of all places
+  bool is_whole;  // whether the output is that of all positions
 };
 
 inline double logistic(double x) { return 1 / (1 + detail::exp(-x)); }
 
-/// Computes for each place, with x its input, h the output and c the cell before it (Hochreiter & Schmidhuber 1997,
+/// Computes for each position, with x its input, h the output and c the cell before it (Hochreiter & Schmidhuber 1997,
 /// with the forget gate of Gers et al. 2000): i, f, o = logistic(W x + R h + b), g = tanh(W x + R h + b), c = f c + i
 /// g, h = o tanh(c). A gru (Cho et al. 2014; in cuDNN's and PyTorch's form): r, z = logistic(W x + R h + b), n = tanh(W
 /// x + b + r (R h + b')), h = (1 - z) n + z h.
@@ -96,7 +96,7 @@ template <class T>
   }
 }
 
-/// The gradients of a unit's gates at one place, before their functions: by what the input and by what the output
+/// The gradients of a unit's gates at one position, before their functions: by what the input and by what the output
 /// before it add to them, in the order of the kernels' rows.
 struct gate_gradients {
   double of_input[4] = {}, of_output[4] = {};
@@ -131,7 +131,7 @@ gate_gradients gradients_of_gates(recurrent_step<T> const& s, int n, long long t
   return d;
 }
 
-/// Computes the gradients from the last place to the first (backpropagation through time).
+/// Computes the gradients from the last position to the first (backpropagation through time).
 template <class T>
 [[gnu::cold]] void recurrent_backward(host::bound_step<T> const& b, step_context const&) {
   recurrent_step<T> const s(b);
