@@ -796,7 +796,7 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
         std::pair{joined::view(), "cuda: named_input is not supported; use another executor"},
         std::pair{headed::view(), "cuda: named_output is not supported; use another executor"},
         std::pair{mapped::view(), "cuda: softmax2d has no kernel for this device"},
-        std::pair{gated::view(), "cuda: multiply has no kernel for this device"},
+        std::pair{gated::view(), "cuda: multiply has no kernel for this device; found it as layer "},
         std::pair{normed::view(), "cuda: layer_norm has no kernel"},
         std::pair{grouped::view(), "cuda: conv2d with groups has no kernel"},
         std::pair{dilated::view(),

@@ -134,6 +134,7 @@ def attempt(a, name, folder):
     done = run(a.tool, path, folder / "w.safetensors", "--namespace", "imported")
     if done.returncode != 0:
         why = done.stderr.strip().removeprefix("error: ").removeprefix(f"onnx: {path}: ")
+        why = why.partition("; change the network and export it again")[0]  # the advice is the same in all rows
         return result | {"state": "refused", "why": why[:400]}
     (folder / "model.hpp").write_text(done.stdout)
     (folder / "main.cpp").write_text(CHECK.replace("WEIGHTS", str(result["weights"])))

@@ -156,7 +156,8 @@ TEST_CASE("onnx import: attention in windows is recognised in the operators that
 }
 
 TEST_CASE("onnx import: windows that a roll has moved around the end of an image are divided there", "[onnx]") {
-  char const* const must = "must hide the pixels that a roll moves around the end of the image";
+  char const* const must =
+      "must hide, within each window, exactly the pairs of pixels that a roll brings together from opposite edges";
   CHECK_THAT(refused({.shift = 1, .bias = by_offset}), Catch::Contains(must) && Catch::Contains("no mask"));
   CHECK_THAT(refused({.bias = by_offset, .mask = torn}), Catch::Contains(must) && Catch::Contains("another mask"));
   auto const other = [](int window, int query, int key) { return window == 3 ? 0.0F : torn(window, query, key); };
@@ -187,7 +188,7 @@ TEST_CASE("onnx import: cosines of queries and keys are a head_norm", "[onnx]") 
   dsl::imported_network const net(cosines.bytes(), "x.onnx", "");
   REQUIRE(net.view().size.parameters == 4);
   CHECK(net.weights(2) == std::vector<float>{std::log(2.0F), std::log(50.0F)});
-  CHECK_THAT(refused({.only_queries = true, .bias = by_offset}), Catch::Contains("only one of both"));
+  CHECK_THAT(refused({.only_queries = true, .bias = by_offset}), Catch::Contains("only one of the two"));
   model alone({1, 2, 4, 4});
   divide_by_length(alone, "x", "y");
   CHECK(complaint(alone.bytes(), onnx_fault::unsupported) != "");

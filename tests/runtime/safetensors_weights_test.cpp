@@ -232,15 +232,15 @@ TEST_CASE("weights: names of networks of other forms", "[weights]") {
       dsl::weight_layout(
           dsl::network<dsl::image<2, 2, 1>, dsl::flatten, dsl::conv2d<4, 1, 1, 1, dsl::padding::same, 2>>::view(),
           dsl::weight_convention::keras),
-      Catch::Matchers::StartsWith("conv2d: after a flatten, its groups have different channels"));
+      Catch::Matchers::StartsWith("weights: layer 1 (conv2d) is behind a flatten, so its groups have other channels"));
   using sliced = dsl::network<dsl::image<2, 2, 1>, dsl::flatten, dsl::channel_slice<1, 2>, dsl::dense<2>>;
-  CHECK_THROWS_WITH(
-      dsl::weight_layout(sliced::view(), dsl::weight_convention::keras),
-      Catch::Matchers::StartsWith("channel_slice: after a flatten, its channels are in a different order"));
+  CHECK_THROWS_WITH(dsl::weight_layout(sliced::view(), dsl::weight_convention::keras),
+                    Catch::Matchers::StartsWith(
+                        "weights: layer 1 (channel_slice) is behind a flatten, so its channels are in another"));
   CHECK_NOTHROW(dsl::weight_layout(sliced::view(), dsl::weight_convention::torch));
   using shuffled = dsl::network<dsl::image<2, 2, 1>, dsl::flatten, dsl::channel_shuffle<2>, dsl::dense<2>>;
   CHECK_THROWS_WITH(dsl::weight_layout(shuffled::view(), dsl::weight_convention::keras),
-                    Catch::Matchers::StartsWith("channel_shuffle: after a flatten"));
+                    Catch::Matchers::StartsWith("weights: layer 1 (channel_shuffle) is behind a flatten"));
   CHECK(names_of<dsl::named<"a", dsl::channel_scale>>() == strings{"a"});
   using scaled = dsl::network<dsl::image<2, 2, 1>, dsl::channel_scale, dsl::flatten, dsl::channel_scale>;
   CHECK(dsl::weight_names(scaled::view(), {.convention = dsl::weight_convention::keras}) ==
@@ -267,9 +267,9 @@ TEST_CASE("weights: names of networks of other forms", "[weights]") {
   keras_tokens.from_ours(0, kernel, turned);
   CHECK(std::vector<float>(turned, turned + 6) == std::vector<float>{0, 2, 4, 1, 3, 5});
   using flattened = dsl::network<dsl::image<2, 2, 1>, dsl::flatten, dsl::position_embedding>;
-  CHECK_THROWS_WITH(
-      dsl::weight_layout(flattened::view(), dsl::weight_convention::keras),
-      Catch::Matchers::StartsWith("position_embedding: after a flatten, its channels are in a different"));
+  CHECK_THROWS_WITH(dsl::weight_layout(flattened::view(), dsl::weight_convention::keras),
+                    Catch::Matchers::StartsWith(
+                        "weights: layer 1 (position_embedding) is behind a flatten, so its channels are in another"));
   using embedded =
       dsl::network<dsl::token_numbers<4>, dsl::named<"wte", dsl::embedding<3, 2>>, dsl::pointwise_dense<2>>;
   CHECK(dsl::weight_names(embedded::view()) == strings{"wte.weight", "1.weight", "1.bias"});

@@ -71,6 +71,12 @@ struct piece {
   return all;
 }
 
+/// Returns a count and its noun: counted(1, "sample") is "1 sample", and counted(2, "sample") is "2 samples". Nouns
+/// whose plural is not made with an s come with it: counted(2, "class", "classes").
+[[gnu::cold, gnu::noinline]] inline std::string counted(long long n, char const* noun, char const* plural = nullptr) {
+  return message({n, " ", n != 1 && plural ? plural : noun, n == 1 || plural ? "" : "s"});
+}
+
 /// Throws an Error with that message, or ends a program that is compiled without exceptions. The function is not
 /// inlined, because a throw that makes a string takes 200 bytes at each place.
 template <class Error>

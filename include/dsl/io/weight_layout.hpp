@@ -46,6 +46,12 @@ class weight_layout {
   order const& order_of(int tensor) const { return orders_[static_cast<std::size_t>(tensor)]; }
   static int at(order const& o, int i) { return o.empty() ? i : o[static_cast<std::size_t>(i)]; }
 
+  static constexpr char const* behind_flatten =
+      "is behind a flatten, so its channels are in another order in Keras, which flattens in the order height, width, "
+      "channels";
+  static constexpr char const* mixed_orders =
+      "has operands of different orders in Keras, which flattens in the order height, width, channels";
+  [[noreturn, gnu::cold]] void refuse(node const& n, char const* why) const;
   [[gnu::cold]] order order_behind(node const& n) const;
   /// Returns the order of the output of a multiply. It does not depend on an operand with only one channel.
   [[gnu::cold]] order broadcast_order(node const& n) const;

@@ -4,6 +4,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/error.hpp>
 #include <dsl/graph/facts.hpp>
+#include <dsl/graph/place.hpp>
 #include <dsl/io/weight_layout.hpp>
 #include <dsl/io/weight_names.hpp>
 
@@ -47,6 +48,11 @@ TYPENET_INLINE void weight_layout::to_ours(int k, float const* theirs, float* ou
   for_each(k, [&](long long here, long long there) { ours[here] = theirs[there]; });
 }
 
+TYPENET_INLINE void weight_layout::refuse(node const& n, char const* why) const {
+  detail::throw_error<option_error>({"weights: ", detail::layer_place(graph_, n.scope), " ", why,
+                                     "; these weights cannot be converted; use safetensors and PyTorch's names"});
+}
+
 TYPENET_INLINE weight_layout::order weight_layout::order_behind(node const& n) const {
   switch (n.kind) {
     case op::input:
@@ -54,24 +60,19 @@ TYPENET_INLINE weight_layout::order weight_layout::order_behind(node const& n) c
     case op::dense: return {};
     case op::conv2d:
       if (n.groups > 1 && !order_of(graph_.input(n)).empty())
-        throw option_error(
-            "conv2d: after a flatten, its groups have different channels in Keras, which flattens in the order height, "
-            "width, channels; these weights cannot be converted; use safetensors and PyTorch's names");
+        refuse(n,
+               "is behind a flatten, so its groups have other channels in Keras, which flattens in the order height, "
+               "width, "
+               "channels");
       return {};
     case op::conv2d_transpose:
-      if (!order_of(graph_.input(n)).empty())
-        throw option_error(
-            "conv2d_transpose: after a flatten, its channels are in a different order in Keras, which flattens in the "
-            "order height, width, channels; these weights cannot be converted; use safetensors and PyTorch's names");
+      if (!order_of(graph_.input(n)).empty()) refuse(n, behind_flatten);
       return {};
     case op::flatten: return flattened(n);
     case op::concat: return joined(n);
     case op::add:
       for (int i = 1; i < n.inputs; ++i)
-        if (order_of(graph_.input(n, i)) != order_of(graph_.input(n)))
-          throw option_error(
-              "add: its operands have different orders in Keras, which flattens in the order height, width, channels; "
-              "these weights cannot be converted; use safetensors and PyTorch's names");
+        if (order_of(graph_.input(n, i)) != order_of(graph_.input(n))) refuse(n, mixed_orders);
       break;
     case op::attention:
     case op::causal_attention:
@@ -86,23 +87,14 @@ TYPENET_INLINE weight_layout::order weight_layout::order_behind(node const& n) c
     case op::transpose_tokens:
     case op::channel_slice:
     case op::channel_shuffle:
-      if (!order_of(graph_.input(n)).empty())
-        throw option_error(
-            std::string(detail::word_of(n)) +
-            ": after a flatten, its channels are in a different order in Keras, which flattens in the order height, "
-            "width, channels; these weights cannot be converted; use safetensors and PyTorch's names");
+      if (!order_of(graph_.input(n)).empty()) refuse(n, behind_flatten);
       return {};
     case op::lstm:
-    case op::gru:
-      throw option_error(std::string(detail::word_of(n)) +
-                         ": its biases and the order of its gates differ from Keras's; these weights cannot be "
-                         "converted; use safetensors and PyTorch's names");
+    case op::gru: refuse(n, "has other biases, and its gates in another order, than in Keras");
     case op::multiply: return broadcast_order(n);
     case op::custom:
       if (!order_of(graph_.input(n)).empty() && !(graph_.input_shape(n) == graph_.output_shape(n)))
-        throw option_error(
-            "custom: it changes the shape after a flatten, and the order in Keras is unknown; these weights cannot be "
-            "converted; use safetensors and PyTorch's names");
+        refuse(n, "changes the shape behind a flatten, and the order in Keras is unknown");
       break;
     default: break;  // one number per channel, or one channel
   }
@@ -112,10 +104,7 @@ TYPENET_INLINE weight_layout::order weight_layout::order_behind(node const& n) c
 TYPENET_INLINE weight_layout::order weight_layout::broadcast_order(node const& n) const {
   int const first = graph_.input(n), second = graph_.input(n, 1);
   if (graph_.shape_of(first).channels == 1) return order_of(second);
-  if (graph_.shape_of(second).channels > 1 && order_of(first) != order_of(second))
-    throw option_error(
-        "multiply: its operands have different orders in Keras, which flattens in the order height, width, channels; "
-        "these weights cannot be converted; use safetensors and PyTorch's names");
+  if (graph_.shape_of(second).channels > 1 && order_of(first) != order_of(second)) refuse(n, mixed_orders);
   return order_of(first);
 }
 

@@ -141,9 +141,9 @@ inline void check(convolution const& c, convolution_options const& o) {
           "only backward_weights has a float_gradient");
   require(c.output_pitch == 0 || o.pass == convolution_pass::forward || o.pass == convolution_pass::forward_inference,
           "only forward passes write slices");
-  require(c.output_pitch == 0 || c.output_pitch > c.out_channels, "a slice has fewer channels than its buffer");
+  require(c.output_pitch == 0 || c.output_pitch > c.out_channels, "a slice must have fewer channels than its buffer");
   require(c.output_pitch * bytes_of(o.precision) % tensor_alignment == 0, "pixels of a slice must be aligned");
-  require(o.workspace_limit >= 0 && o.most_plans > 0, "limits must not be negative");
+  require(o.workspace_limit >= 0 && o.most_plans > 0, "workspace_limit must be 0 or more, and most_plans 1 or more");
 }
 
 }  // namespace dsl::cu::TYPENET_MODE

@@ -6,6 +6,7 @@
 #include <dsl/error.hpp>
 #include <dsl/graph/facts.hpp>
 #include <dsl/graph/graph.hpp>
+#include <dsl/graph/place.hpp>
 
 namespace dsl::cu::TYPENET_MODE {
 
@@ -56,15 +57,15 @@ namespace dsl::cu::TYPENET_MODE {
   for (int n = 0; n < g.size.nodes; ++n)
     if (node const& x = g.nodes[n]; x.frozen && x.parameters > 0)
       throw executor_error(detail::message({"cuda: frozen<...> has no kernels for this device; found it around ",
-                                            detail::word_of(x), "; use another executor"}));
+                                            detail::layer_place(g, x.scope), "; use another executor"}));
     else if (!has_kernels(g, x))
-      throw executor_error(
-          detail::message({"cuda: ", detail::kernel_word_of(x),
-                           !has_usual_steps(x) ? " with dilation, or with different strides for rows and columns,"
-                           : facts_of(x).output == operations::makes::pooled ? " with padding"
-                           : x.kind == op::softmax                           ? "2d"
-                                                                             : "",
-                           " has no kernel for this device; use another executor"}));
+      throw executor_error(detail::message(
+          {"cuda: ", detail::kernel_word_of(x),
+           !has_usual_steps(x) ? " with dilation, or with different strides for rows and columns,"
+           : facts_of(x).output == operations::makes::pooled ? " with padding"
+           : x.kind == op::softmax                           ? "2d"
+                                                             : "",
+           " has no kernel for this device; found it as ", detail::layer_place(g, x.scope), "; use another executor"}));
 }
 
 }  // namespace dsl::cu::TYPENET_MODE

@@ -122,12 +122,10 @@ TYPENET_INLINE std::vector<std::int64_t> onnx_reader::common_dims(std::vector<st
   std::vector<std::int64_t> dims = onnx_widened(a, b.size()), others = onnx_widened(b, a.size());
   for (std::size_t d = 0; d < dims.size(); ++d) {
     need(dims[d] == others[d] || dims[d] == 1 || others[d] == 1,
-         "must have constants whose axes are equal or of size 1", "other shapes");
+         "must have constants whose axes are equal or of size 1", onnx_dims_text(a) + " and " + onnx_dims_text(b));
     if (dims[d] == 1) dims[d] = others[d];
   }
-  std::int64_t const count = onnx_count(dims);
-  if (count < 0 || count > budget_)
-    refuse("must not compute more constants than fit in memory", "more than " + std::to_string(budget_) + " numbers");
+  need_dims(dims);
   return dims;
 }
 
@@ -136,7 +134,8 @@ TYPENET_INLINE bool onnx_reader::fold_mask(std::string const& type) {
     onnx_constant c = *number(0);
     std::size_t const rank = c.dims.size();
     need(rank >= 2, "must have an operand of at least two axes", std::to_string(rank));
-    need(!has(1) || number(1)->count() == 1, "must have one number as its diagonal", "another tensor");
+    if (has(1) && number(1)->count() != 1)
+      refuse("must have one number as its diagonal", std::to_string(number(1)->count()) + " numbers");
     double const from = has(1) ? number(1)->at(0) : 0;
     bool const upper = whole("upper", 1) != 0;
     auto const columns = static_cast<std::size_t>(c.dims[rank - 1]), rows = static_cast<std::size_t>(c.dims[rank - 2]);
@@ -169,8 +168,7 @@ TYPENET_INLINE bool onnx_reader::fold_mask(std::string const& type) {
   need(first.count() == 1 && a.count() == 1 && b.count() == 1 && b.at(0) != 0,
        "must have a start, an end and a step other than 0, each a single number", "other constants");
   double const steps = std::ceil((a.at(0) - first.at(0)) / b.at(0));
-  if (!(steps < static_cast<double>(budget_)))
-    refuse("must not compute more constants than fit in memory", "more than " + std::to_string(budget_) + " numbers");
+  afford(steps);
   onnx_constant c = onnx_empty({steps > 0 ? static_cast<std::int64_t>(steps) : 0}, first.is_whole && b.is_whole);
   for (std::size_t i = 0; i < c.count(); ++i) {
     double const n = first.at(0) + static_cast<double>(i) * b.at(0);
@@ -219,10 +217,11 @@ TYPENET_INLINE bool onnx_reader::fold_product() {
   auto const inner = static_cast<std::size_t>(b.dims[0]), columns = static_cast<std::size_t>(b.dims[1]);
   std::vector<std::int64_t> dims = a.dims;
   dims.back() = b.dims[1];
-  std::int64_t const count = onnx_count(dims);
-  if (inner == 0 || count < 0 || static_cast<double>(count) * static_cast<double>(inner) > static_cast<double>(budget_))
-    refuse("must not compute more constants than fit in memory", "more than " + std::to_string(budget_) + " numbers");
-  spend(static_cast<std::size_t>(count) * inner);
+  need(inner > 0, "must multiply by a matrix with at least one row", onnx_dims_text(b.dims));
+  need_dims(dims);
+  double const products = static_cast<double>(onnx_count(dims)) * static_cast<double>(inner);
+  afford(products);
+  spend(static_cast<std::size_t>(products));
   onnx_constant c = onnx_empty(dims, false);
   for (std::size_t i = 0; i < c.count(); ++i) {
     double sum = 0;

@@ -35,6 +35,12 @@ TYPENET_INLINE onnx_value onnx_reader::unscaled(int i, double& factor) {
   }
 }
 
+/// Returns the shape of a mask and the number of tokens that it would be for.
+[[gnu::cold]] inline std::string onnx_mask_text(onnx_products const& p, std::vector<std::int64_t> const& dims) {
+  std::string const windows = p.windows == 1 ? "" : counted(p.windows, "window") + " of ";
+  return "a mask of shape " + onnx_dims_text(dims) + " for " + windows + counted(p.tokens(), "token");
+}
+
 /// Finds the rows or columns that the tokens of a window have, or all of them, in the part `at` of an axis, and appends
 /// the part that the axis of the windows must have. Returns false if the tokens do not fill the image.
 [[gnu::cold]] inline bool onnx_window_side(onnx_axis const& tokens, std::size_t& at, onnx_atom const& image,
@@ -106,7 +112,7 @@ TYPENET_INLINE void onnx_reader::multiply_queries(bool by_rows) {
   need(has_heads(p->first, rank - 2, rank - 1, one) && has_heads(p->second, rank - 1, rank - 2, other) &&
            one.count == other.count && one.over == other.over && shape_of(p->first) == shape_of(p->second),
        must, "other values or axes");
-  need(units != 1, must, "only one of both divided by its length");
+  need(units != 1, must, "only one of the two divided by its length");
   p->unit = units == 2;
   p->heads = one.count;
   p->over = one.over;
@@ -141,7 +147,8 @@ TYPENET_INLINE void onnx_reader::mask_products(onnx_products& p, std::vector<dou
   for (std::size_t i = 0; i < rank; ++i) fits = fits && dims[i] == (p.axes[i] == 'h' ? 1 : p.size(p.axes[i]));
   std::size_t const window_axis = p.axes.find('w');
   fits = fits && (window_axis == std::string::npos || window_axis < std::min(p.axes.find('f'), p.axes.find('s')));
-  need(fits && p.keys == 0, "must have a mask with one number for each pair of tokens", "a mask of another shape");
+  need(p.keys == 0, "must add its mask before the softmax", "a mask after it");
+  need(fits, "must have a mask with one number for each pair of tokens", onnx_mask_text(p, dims));
   if (windows > 1) {
     window const& w = p.over;
     shape const s = shape_of(p.first);
@@ -159,10 +166,11 @@ TYPENET_INLINE void onnx_reader::mask_products(onnx_products& p, std::vector<dou
       bool const sees = wraps(window_number, a) == wraps(window_number, b);
       same = sees ? m == 0 : m <= -100;
     }
-    need(same && !p.is_divided,
-         "must hide the pixels that a roll moves around the end of the image from the other pixels of a window, and "
-         "only these",
-         "another mask");
+    need(
+        same && !p.is_divided,
+        "must hide, within each window, exactly the pairs of pixels that a roll brings together from opposite edges of "
+        "the image",
+        "another mask");
     p.is_divided = true;
     return;
   }
@@ -231,7 +239,7 @@ TYPENET_INLINE bool onnx_reader::read_attention() {
       if (whole_mask) mask[i] = m;
       all = all && m == 0;
     }
-    need(whole_mask || all, "must have a mask with one number for each pair of tokens", "a mask of another shape");
+    need(whole_mask || all, "must have a mask with one number for each pair of tokens", onnx_mask_text(*p, c->dims));
     spend(c->count());
     return mask;
   };

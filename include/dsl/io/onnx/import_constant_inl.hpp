@@ -24,6 +24,12 @@ TYPENET_INLINE std::int64_t onnx_count(std::vector<std::int64_t> const& dims) {
   return count;
 }
 
+TYPENET_INLINE std::string onnx_dims_text(std::vector<std::int64_t> const& dims) {
+  std::string all = "[";
+  for (std::size_t i = 0; i < dims.size(); ++i) all += (i > 0 ? ", " : "") + std::to_string(dims[i]);
+  return all + "]";
+}
+
 TYPENET_INLINE std::string onnx_digits(float value) {
   char text[40];
   return {text, std::to_chars(text, text + sizeof text, value).ptr};

@@ -35,7 +35,9 @@ TYPENET_INLINE onnx_file::onnx_file(std::string_view bytes, std::string name, st
   check_versions();
   onnx_messages::GraphProto const& g = graph();
   auto const need = [&](bool holds, char const* what, int found) {
-    if (!holds) fail(onnx_fault::damaged, std::string("must have ") + what + "; found " + std::to_string(found));
+    if (!holds)
+      fail(onnx_fault::damaged,
+           std::string("must have ") + what + "; found " + std::to_string(found) + "; give another file");
   };
   need(g.node_size() > 0 && g.node_size() <= onnx_most_nodes, "1 to 100,000 nodes", g.node_size());
   need(g.output_size() > 0 && g.output_size() <= 64, "1 to 64 outputs", g.output_size());
@@ -68,8 +70,10 @@ TYPENET_INLINE onnx_constant onnx_file::read(onnx_messages::TensorProto const& t
   auto const need = [&](bool holds, std::string const& what) {
     if (!holds) fail(onnx_fault::damaged, which + " " + what + "; give another file");
   };
-  need(dims.size() <= static_cast<std::size_t>(onnx_most_axes), "must have at most 8 axes");
-  need(count >= 0 && count < onnx_most_numbers, "must have a size of 0 to 2,147,483,647 numbers");
+  need(dims.size() <= static_cast<std::size_t>(onnx_most_axes),
+       "must have at most 8 axes; found " + std::to_string(dims.size()));
+  need(count >= 0 && count < onnx_most_numbers,
+       "must have a size of 0 to 2,147,483,647 numbers; found the shape " + onnx_dims_text(dims));
   need(!t.has_segment(), "must be stored as a whole; found a segment of it");
   int const type = t.data_type();
   int const bytes = type == tensor::FLOAT || type == tensor::INT32                          ? 4
@@ -181,8 +185,10 @@ TYPENET_INLINE std::string onnx_file::read_outside(onnx_messages::TensorProto co
   std::uint64_t& read = read_[there.string()];
   read += bytes;
   if (read > 2 * file.size())
-    fail(onnx_fault::damaged, which + " must not share its bytes in " + shown(location) +
-                                  " with more than one other tensor; found that it does");
+    fail(onnx_fault::damaged, which + " and the tensors before it must read at most twice the " +
+                                  std::to_string(file.size()) + " bytes of " + shown(location) + "; found " +
+                                  std::to_string(read) +
+                                  "; save the file again, with bytes of its own for each tensor");
   if (::lseek(file.descriptor(), static_cast<off_t>(offset), SEEK_SET) < 0) file.fail("it cannot be read from there");
   std::string all;
   file.append(all, static_cast<std::size_t>(bytes));

@@ -59,7 +59,6 @@ TYPENET_INLINE bool onnx_reader::fold() {
   std::size_t const rank = a.dims.size();
   if (type == "Expand") {
     std::vector<std::int64_t> const dims = wholes(1);
-    std::int64_t const count = onnx_count(dims);
     std::vector<std::int64_t> const narrow = onnx_widened(a.dims, dims.size()), asked = onnx_widened(dims, rank);
     std::vector<std::int64_t> wide = asked;
     for (std::size_t i = 0; i < wide.size(); ++i) {
@@ -67,10 +66,7 @@ TYPENET_INLINE bool onnx_reader::fold() {
         damaged("must expand axes of size 1; found " + std::to_string(narrow[i]));
       if (asked[i] == 1) wide[i] = narrow[i];
     }
-    std::int64_t const all = onnx_count(wide);
-    if (all < 0 || all > budget_ || count < 0 || count > budget_ ||
-        dims.size() > static_cast<std::size_t>(onnx_most_axes))
-      refuse("must not compute more constants than fit in memory", "more than 64 million numbers");
+    need_dims(wide);
     onnx_constant c = onnx_empty(wide, a.is_whole);
     onnx_spread const from(a.dims, wide);
     for (std::size_t i = 0; i < c.count(); ++i) onnx_copy(a, from(i), c, i);
@@ -166,24 +162,25 @@ TYPENET_INLINE bool onnx_reader::fold() {
       all.push_back(&each);
       count += static_cast<std::int64_t>(each.count());
     }
-    if (count > budget_) refuse("must not compute more constants than fit in memory", "more than 64 million numbers");
+    afford(static_cast<double>(count));
     give(onnx_joined(all, axis));
     return true;
   }
   if (type == "Gather") {
     onnx_constant const& which = *number(1);
     std::size_t const axis = axis_of(whole("axis", 0), rank);
-    if (!which.is_whole || which.dims.size() + rank > 9) refuse("must have whole numbers as indices", "another tensor");
+    need(which.is_whole, "must have whole numbers as indices", "floats");
     std::vector<std::int64_t> all = which.wholes;
     for (std::int64_t& i : all) {
       if (i < -a.dims[axis] || i >= a.dims[axis]) damaged("must have indices within the axis");
       if (i < 0) i += a.dims[axis];
     }
-    if (static_cast<double>(a.count()) * static_cast<double>(all.size()) > static_cast<double>(budget_) * 4)
-      refuse("must not compute more constants than fit in memory", "more than 64 million numbers");
+    std::vector<std::int64_t> dims = a.dims;
+    dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
+    dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis), which.dims.begin(), which.dims.end());
+    need_dims(dims);
     onnx_constant c = onnx_taken(a, axis, all);
-    c.dims.erase(c.dims.begin() + static_cast<std::ptrdiff_t>(axis));
-    c.dims.insert(c.dims.begin() + static_cast<std::ptrdiff_t>(axis), which.dims.begin(), which.dims.end());
+    c.dims = std::move(dims);
     give(std::move(c));
     return true;
   }
@@ -244,9 +241,7 @@ TYPENET_INLINE bool onnx_reader::fold() {
   }
   if (type == "ConstantOfShape") {
     std::vector<std::int64_t> const dims = wholes(0);
-    std::int64_t const count = onnx_count(dims);
-    if (count < 0 || count > budget_ || dims.size() > static_cast<std::size_t>(onnx_most_axes))
-      refuse("must not compute more constants than fit in memory", "more than 64 million numbers");
+    need_dims(dims);
     auto const* const a_value = attribute("value");
     onnx_constant fill = onnx_empty({1}, false);
     if (a_value) fill = file_.read(a_value->t());

@@ -80,7 +80,9 @@ TYPENET_INLINE void onnx_reader::read_window(onnx_layer& l, shape const& in) {
   long long const rows = 0LL + in.height + l.zeros.top + l.zeros.bottom;
   long long const columns = 0LL + in.width + l.zeros.left + l.zeros.right;
   need(l.what.kind == op::conv2d_transpose || (rows >= high && columns >= wide),
-       "must have a kernel that fits into its padded input", std::to_string(high) + "x" + std::to_string(wide));
+       "must have a kernel that fits into its padded input",
+       std::to_string(high) + "x" + std::to_string(wide) + " for " + std::to_string(rows) + "x" +
+           std::to_string(columns));
 }
 
 TYPENET_INLINE onnx_value onnx_reader::before_padding(option::pad& zeros, bool is_max) {
@@ -172,7 +174,8 @@ TYPENET_INLINE void onnx_reader::read_transposed() {
   // Each row that output_padding adds at the end is one row less of padding to remove.
   l.zeros.bottom -= static_cast<int>(more[0]), l.zeros.right -= static_cast<int>(more[1]);
   need(l.zeros.bottom >= 0 && l.zeros.right >= 0,
-       "must have an output_padding that is not larger than its padding at the end", "a larger one");
+       "must have an output_padding that is not larger than its padding at the end",
+       onnx_dims_text(more) + " for " + onnx_dims_text({l.zeros.bottom + more[0], l.zeros.right + more[1]}));
   auto const filters = static_cast<int>(kernels->dims[1] * groups);
   l.weights.push_back(parameter(1, {in.channels, filters / l.what.groups, w.height, w.width}));
   l.has_bias = has(2);
@@ -385,10 +388,7 @@ TYPENET_INLINE void onnx_reader::read_gemm() {
        std::to_string(x->axes.size()) + " axes");
   if (b->is_whole || b->dims.size() != 2) damaged("must have a matrix of floats as operand 1");
   onnx_constant const weights = whole("transB", 0) == 0 ? onnx_transposed(*b, {1, 0}) : *b;
-  std::int64_t const inputs = onnx_size(x->axes[1]);
-  if (weights.dims[1] != inputs || weights.dims[0] < 1 || weights.dims[0] > 0x7fffffff)
-    damaged("must have a matrix for " + std::to_string(inputs) + " features; found one for " +
-            std::to_string(weights.dims[1]));
+  need_matrix(weights.dims[1], weights.dims[0], onnx_size(x->axes[1]));
   auto const units = static_cast<int>(weights.dims[0]);
   auto const alpha = static_cast<float>(real("alpha", 1)), beta = static_cast<float>(real("beta", 1));
   spend(weights.count());
@@ -406,12 +406,10 @@ TYPENET_INLINE void onnx_reader::read_gemm() {
 TYPENET_INLINE void onnx_reader::read_matmul() {
   onnx_value const x = value(0);
   constant b = number(1);
-  need(!b->is_whole && b->dims.size() == 2, "must have a matrix as operand 1", "another tensor");
+  need(!b->is_whole && b->dims.size() == 2, "must have a matrix of floats as operand 1",
+       (b->is_whole ? "whole numbers of shape " : "floats of shape ") + onnx_dims_text(b->dims));
   need(!x->axes.empty(), "must read a tensor with axes", "a number");
-  std::int64_t const inputs = onnx_size(x->axes.back());
-  if (b->dims[0] != inputs || b->dims[1] < 1 || b->dims[1] > 0x7fffffff)
-    damaged("must have a matrix for " + std::to_string(inputs) + " features; found one for " +
-            std::to_string(b->dims[0]));
+  need_matrix(b->dims[0], b->dims[1], onnx_size(x->axes.back()));
   spend(b->count());
   give(linear(x, x->axes.size() - 1, onnx_transposed(*b, {1, 0}).reals, static_cast<int>(b->dims[1]), {},
               path_of_weight(b)));
@@ -422,7 +420,7 @@ TYPENET_INLINE void onnx_reader::read_resize() {
   shape const in = shape_of(x);
   bool const is_old = node_->op_type() == "Upsample" || node_->input_size() < 3;
   int const sizes_at = 3, scales_at = is_old ? 1 : 2;
-  std::int64_t rows = 0, columns = 0;
+  double high = 0, wide = 0;
   bool whole_factors = true;
   auto const factor = [&](double by) {
     whole_factors = whole_factors && by >= 1 && by < 65536 && by == std::floor(by);
@@ -431,16 +429,19 @@ TYPENET_INLINE void onnx_reader::read_resize() {
   if (!is_old && has(sizes_at)) {
     std::vector<std::int64_t> const sizes = wholes(sizes_at);
     if (sizes.size() != 4) damaged("must have four sizes, one for each axis");
-    need(sizes[0] == 1 && sizes[1] == in.channels, "must enlarge only height and width", "other axes");
-    rows = factor(static_cast<double>(sizes[2]) / in.height);
-    columns = factor(static_cast<double>(sizes[3]) / in.width);
+    need(sizes[0] == 1 && sizes[1] == in.channels, "must enlarge only height and width",
+         onnx_dims_text(sizes) + " for " + onnx_dims_text({1, in.channels, in.height, in.width}));
+    high = static_cast<double>(sizes[2]) / in.height, wide = static_cast<double>(sizes[3]) / in.width;
   } else {
     constant const scales = number(scales_at);
     if (scales->count() != 4) damaged("must have four factors, one for each axis");
-    need(scales->at(0) == 1 && scales->at(1) == 1, "must enlarge only height and width", "other axes");
-    rows = factor(scales->at(2)), columns = factor(scales->at(3));
+    need(scales->at(0) == 1 && scales->at(1) == 1, "must enlarge only height and width",
+         message({"the factors ", scales->at(0), " and ", scales->at(1), " for batch and channels"}));
+    high = scales->at(2), wide = scales->at(3);
   }
-  need(whole_factors && rows == columns, "must enlarge height and width by the same integer factor", "other factors");
+  std::int64_t const rows = factor(high), columns = factor(wide);
+  need(whole_factors && rows == columns, "must enlarge height and width by the same integer factor",
+       message({high, " and ", wide}));
   std::string const mode = text("mode", "nearest");
   std::string const where = text("coordinate_transformation_mode", is_old ? "asymmetric" : "half_pixel");
   std::string const nearest = text("nearest_mode", is_old ? "floor" : "round_prefer_floor");

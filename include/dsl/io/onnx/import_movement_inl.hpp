@@ -61,7 +61,7 @@ TYPENET_INLINE bool onnx_reader::read_movement() {
     bool same = dims.size() <= rank;
     for (std::size_t i = 0; same && i < dims.size(); ++i)
       same = dims[i] == 1 || dims[i] == before[rank - dims.size() + i];
-    need(same, "must keep the shape of its operand", "another shape");
+    need(same, "must keep the shape of its operand", onnx_dims_text(dims) + " for " + onnx_dims_text(before));
     give(view(x, x->axes));
   } else if (type == "Transpose") {
     std::vector<std::int64_t> reversed(rank);
@@ -77,7 +77,7 @@ TYPENET_INLINE bool onnx_reader::read_movement() {
     if (file_.is_own() && node_->doc_string().ends_with("transpose_tokens)")) {
       onnx_axes row = rechannelled(onnx_axes(4), 1, shape_of(x).channels);
       row[3] = pixels_of(shape_of(x));
-      need(x->axes == row, "must read one row of tokens", "another shape");
+      need(x->axes == row, "must read one row of tokens", onnx_dims_text(before));
       return give(transposed(x)), true;
     }
     if (is_pad) return give_padded(view(x, std::move(axes)), pad->zeros, pad->number), true;
@@ -131,7 +131,8 @@ TYPENET_INLINE bool onnx_reader::read_movement() {
         if (d == -1) d = rest;
       if (open == 0 && rest != 1) damaged("must have a shape with as many elements as its operand");
     }
-    need(onnx_reshape(axes, dims), "must split or join whole axes", "another shape");
+    need(onnx_reshape(axes, dims), "must split or join whole axes",
+         onnx_dims_text(before) + " that becomes " + onnx_dims_text(dims));
     shape const s = shape_of(x);
     bool const flattens = dims.size() == 2 && rank > 2 && axes == onnx_axes_of(s, 2);
     // In files that typenet wrote, a Flatten may also convert a value to two axes; only a node named flatten stands for
@@ -332,7 +333,8 @@ TYPENET_INLINE void onnx_reader::read_gather() {
   std::size_t const axis = axis_of(whole("axis", 0), x->axes.size());
   constant const c = number(1);
   std::int64_t const size = onnx_size(x->axes[axis]);
-  need(c->is_whole && c->count() > 0, "must select elements by a list of whole numbers", "another tensor");
+  need(c->is_whole && c->count() > 0, "must select elements by a list of whole numbers",
+       c->is_whole ? "an empty list" : "floats");
   std::vector<std::int64_t> all = c->wholes;
   bool is_all = static_cast<std::int64_t>(c->count()) == size;
   for (std::size_t i = 0; is_all && i < all.size(); ++i) is_all = all[i] == static_cast<std::int64_t>(i);
@@ -341,7 +343,8 @@ TYPENET_INLINE void onnx_reader::read_gather() {
     dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(axis));
     dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis), c->dims.begin(), c->dims.end());
     onnx_axes axes = x->axes;
-    need(onnx_reshape(axes, dims), "must split or join whole axes", "another shape");
+    need(onnx_reshape(axes, dims), "must split or join whole axes",
+         onnx_dims_text(onnx_dims(x->axes)) + " that becomes " + onnx_dims_text(dims));
     return give(view(x, std::move(axes)));
   }
   need(c->dims.size() <= 1, "must select elements by a list of whole numbers",

@@ -12,6 +12,10 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
+/// What the errors for operators, connections and shapes that typenet cannot express advise.
+inline constexpr char const* onnx_advice =
+    "change the network and export it again, or write it in C++ and load its weights with load_safetensors";
+
 /// A layer made from operators of the file. It is not yet part of a tree of layers.
 struct onnx_layer {
   node what{};                // without the connections, which `inputs` has

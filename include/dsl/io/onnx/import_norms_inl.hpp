@@ -52,7 +52,8 @@ TYPENET_INLINE void onnx_reader::read_instance_norm() {
   onnx_axis const wanted = groups > 1 ? onnx_axis{{'c', groups, each}} : onnx_axis{};
   need(each > 0 && each * groups == s.channels && x->axes[0].empty() && x->axes[1] == wanted &&
            rest == onnx_axes_of({each, s.height, s.width}, 2)[1],
-       "must normalise groups of channels over all pixels", "other axes");
+       "must normalise groups of channels over all pixels",
+       "other axes, in a tensor of " + onnx_dims_text(onnx_dims(x->axes)));
   onnx_value const v = normalised(x, op::group_norm, groups, real("epsilon", 1e-5));
   onnx_layer& l = layer(v);
   for (int k = 0; k < 2; ++k) {

@@ -278,7 +278,7 @@ TYPENET_INLINE onnx_value onnx_reader::sum(std::vector<onnx_value> all) {
   align_rows(all);
   for (onnx_value const& v : all)
     need(v->axes == all[0]->axes && shape_of(v) == shape_of(all[0]), "must add tensors of the same shape",
-         "other shapes");
+         two_shapes(all[0], v));
   onnx_layer l;
   l.what.kind = op::add;
   return append(std::move(l), all, shape_of(all[0]), all[0]->axes);
@@ -311,11 +311,11 @@ TYPENET_INLINE onnx_value onnx_reader::product(onnx_value a, onnx_value b) {
   a = both[0], b = both[1];
   for (std::size_t i = 0; i < rank; ++i) {
     onnx_axis const &x = a->axes[i], &y = b->axes[i];
-    need(x == y || x.empty() || y.empty(), "must multiply tensors whose axes are equal or of size 1", "other axes");
+    need(x == y || x.empty() || y.empty(), "must multiply tensors whose axes are equal or of size 1", two_shapes(a, b));
     axes[i] = x.empty() ? y : x;
   }
   need(broadcasts(shape_of(a), shape_of(b)),
-       "must multiply tensors with the same pixels, or one of them with a single pixel", "other shapes");
+       "must multiply tensors with the same pixels, or one of them with a single pixel", two_shapes(a, b));
   onnx_layer l;
   l.what.kind = op::multiply;
   return append(std::move(l), {a, b}, broadcast(shape_of(a), shape_of(b)), std::move(axes));
@@ -336,7 +336,7 @@ TYPENET_INLINE void onnx_reader::read_concat() {
     onnx_axes others = rechannelled(v->axes, axis, 1);
     shape const s = shape_of(v), first = shape_of(all[0]);
     need(others == rechannelled(all[0]->axes, axis, 1) && s.height == first.height && s.width == first.width,
-         "must join tensors of the same height and width", "other sizes");
+         "must join tensors of the same height and width", two_shapes(all[0], v));
     channels += s.channels;
     inputs.push_back(v->node);
   }

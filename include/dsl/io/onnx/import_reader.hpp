@@ -43,7 +43,8 @@ class onnx_reader {
     constant number{};
   };
 
-  [[noreturn, gnu::cold]] void refuse(std::string const& must, std::string const& found) const;
+  [[noreturn, gnu::cold]] void refuse(std::string const& must, std::string const& found,
+                                      char const* advice = onnx_advice) const;
   void need(bool holds, char const* must, std::string const& found) const {
     if (!holds) refuse(must, found);
   }
@@ -79,9 +80,16 @@ class onnx_reader {
   [[gnu::cold]] void give(known k, int output = 0);
   [[gnu::cold]] void give(onnx_value v) { give(known{std::move(v), nullptr}); }
   [[gnu::cold]] void give(onnx_constant c);
-  /// Adds to the count of numbers that the import computes for constants and weights. Throws if the count is larger
-  /// than a valid file needs.
+  /// Throws if the import would compute more numbers for constants and weights than a valid file needs.
+  [[gnu::cold]] void afford(double numbers) const;
+  /// Throws if the import cannot compute a constant with these dims.
+  [[gnu::cold]] void need_dims(std::vector<std::int64_t> const& dims) const;
+  /// Adds to the count of these numbers. Throws if the count becomes too large.
   [[gnu::cold]] void spend(std::size_t numbers);
+  /// Returns the shapes of two values for a message, or what else differs between them.
+  [[gnu::cold]] std::string two_shapes(onnx_value const& a, onnx_value const& b) const;
+  /// Throws if a matrix is not for as many features, or if its number of units is 0 or too large for a shape.
+  [[gnu::cold]] void need_matrix(std::int64_t inputs, std::int64_t units, std::int64_t wanted) const;
   /// Appends a layer for the operator that is being read. The layer's output has the given axes.
   [[gnu::cold]] onnx_value append(onnx_layer l, onnx_value const& in, shape const& out, onnx_axes axes);
   [[gnu::cold]] onnx_value append(onnx_layer l, std::vector<onnx_value> const& in, shape const& out, onnx_axes axes);
@@ -230,7 +238,7 @@ class onnx_reader {
   node_proto const* node_ = nullptr;
   int index_ = 0;
   std::string place_{}, path_{};
-  std::int64_t budget_ = 0;  // of numbers that constants may have
+  std::int64_t allowed_ = 0, spent_ = 0;  // numbers that the import may compute and has computed
 };
 
 }  // namespace dsl::detail::TYPENET_MODE

@@ -94,8 +94,9 @@ TYPENET_INLINE onnx_network onnx_reader::read() {
   return std::move(made_);
 }
 
-TYPENET_INLINE void onnx_reader::refuse(std::string const& must, std::string const& found) const {
-  throw onnx_error(onnx_fault::unsupported, "onnx: " + file_.name() + ": " + place_ + " " + must + "; found " + found);
+TYPENET_INLINE void onnx_reader::refuse(std::string const& must, std::string const& found, char const* advice) const {
+  throw onnx_error(onnx_fault::unsupported,
+                   "onnx: " + file_.name() + ": " + place_ + " " + must + "; found " + found + "; " + advice);
 }
 
 TYPENET_INLINE void onnx_reader::damaged(std::string const& what) const {
@@ -103,13 +104,14 @@ TYPENET_INLINE void onnx_reader::damaged(std::string const& what) const {
 }
 
 TYPENET_INLINE void onnx_reader::read_initializers() {
-  budget_ = std::int64_t{1} << 26;
+  allowed_ = std::int64_t{1} << 26;
   for (auto const& t : file_.graph().initializer()) {
     if (!unread_.emplace(t.name(), &t).second)
       file_.fail(onnx_fault::damaged, "must define each tensor only once; found two " + shown(t.name()));
     std::int64_t const count = onnx_count({t.dims().begin(), t.dims().end()});
-    if (count > 0 && count < onnx_most_numbers) budget_ += 4 * count;
+    if (count > 0 && count < onnx_most_numbers) allowed_ += 4 * count;
   }
+  allowed_ = std::min(allowed_, std::int64_t{1} << 40);  // the largest count of onnx_count
 }
 
 TYPENET_INLINE void onnx_reader::read_inputs() {
@@ -130,8 +132,8 @@ TYPENET_INLINE void onnx_reader::read_inputs() {
          "must have the axes (batch, features), (batch, channels, length) or (batch, channels, height, width)", text);
     need(!is_whole || dims.size() == 2, "must have the axes (batch, tokens)", text);
     if (dims[0].has_dim_value() && dims[0].dim_value() > 1)
-      refuse("must have a batch of 1, or of no fixed size",
-             "a batch of " + std::to_string(dims[0].dim_value()) + "; export it with a single sample as example input");
+      refuse("must have a batch of 1, or of no fixed size", "a batch of " + std::to_string(dims[0].dim_value()),
+             "export the network with a single sample as example input");
     bool const last = dims.size() == 4   ? moves_channels_to_front(in.name(), 0)
                       : dims.size() == 3 ? !reads_channels_first(in.name())
                                          : false;
@@ -139,8 +141,8 @@ TYPENET_INLINE void onnx_reader::read_inputs() {
     auto const size = [&](int d, int asked) {
       std::int64_t const n = dims[d].has_dim_value() ? dims[d].dim_value() : 0;
       if (n <= 0 && (asked <= 0 || !first))
-        refuse("must have a known shape",
-               "axis " + std::to_string(d) + " without a size; give the shape, as in --input 3x224x224");
+        refuse("must have a known shape", "axis " + std::to_string(d) + " without a size",
+               "give the shape, as in --input 3x224x224");
       if (n > 0x7fffffff) refuse("must have axes of size 1 to 2,147,483,647", std::to_string(n));
       return n > 0 ? static_cast<int>(n) : asked;
     };
@@ -277,7 +279,8 @@ TYPENET_INLINE onnx_value onnx_reader::value(int i) {
 TYPENET_INLINE std::vector<std::int64_t> onnx_reader::wholes(int i) {
   constant const c = number(i);
   if (!c->is_whole || c->dims.size() > 1)
-    refuse("must have a list of integers as operand " + std::to_string(i), "another tensor");
+    refuse("must have a list of integers as operand " + std::to_string(i),
+           (c->is_whole ? "integers of shape " : "floats of shape ") + onnx_dims_text(c->dims));
   return c->wholes;
 }
 
@@ -323,11 +326,42 @@ TYPENET_INLINE void onnx_reader::give(known k, int output) {
     damaged("must compute a value with a new name; found " + shown(name) + ", which exists already");
 }
 
+TYPENET_INLINE void onnx_reader::afford(double numbers) const {
+  double const all = static_cast<double>(spent_) + numbers;
+  if (all <= static_cast<double>(allowed_)) return;
+  refuse("must bring the count of computed numbers to at most " + std::to_string(allowed_) +
+             " (four times the file's own plus 67,108,864)",
+         message({all < 1e15 ? piece(static_cast<long long>(all)) : piece(all)}),
+         "simplify the file first, for example with onnxsim");
+}
+
+TYPENET_INLINE void onnx_reader::need_dims(std::vector<std::int64_t> const& dims) const {
+  need(dims.size() <= static_cast<std::size_t>(onnx_most_axes), "must have a result of at most 8 axes",
+       std::to_string(dims.size()));
+  double count = 1;  // a file can ask for more numbers than an integer can count
+  for (std::int64_t const d : dims) {
+    need(d >= 0, "must have a result whose axes have sizes of 0 or more", onnx_dims_text(dims));
+    count *= static_cast<double>(d);
+  }
+  afford(count);
+}
+
+TYPENET_INLINE std::string onnx_reader::two_shapes(onnx_value const& a, onnx_value const& b) const {
+  std::vector<std::int64_t> const one = onnx_dims(a->axes), other = onnx_dims(b->axes);
+  if (one == other) return "two of " + onnx_dims_text(one) + " with their elements in different orders";
+  return onnx_dims_text(one) + " and " + onnx_dims_text(other);
+}
+
+TYPENET_INLINE void onnx_reader::need_matrix(std::int64_t inputs, std::int64_t units, std::int64_t wanted) const {
+  if (inputs != wanted)
+    damaged("must have a matrix for " + counted(wanted, "feature") + "; found one for " + std::to_string(inputs));
+  if (units < 1 || units > 0x7fffffff)
+    damaged("must have a matrix with 1 to 2,147,483,647 units; found " + std::to_string(units));
+}
+
 TYPENET_INLINE void onnx_reader::spend(std::size_t numbers) {
-  budget_ -= static_cast<std::int64_t>(numbers) + 16;
-  if (budget_ < 0)
-    refuse("must not compute more constants than fit in memory",
-           "more than four times the file's numbers plus 64 million");
+  afford(static_cast<double>(numbers) + 16);
+  spent_ += static_cast<std::int64_t>(numbers) + 16;
 }
 
 TYPENET_INLINE void onnx_reader::give(onnx_constant c) {

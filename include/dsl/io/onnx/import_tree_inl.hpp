@@ -30,7 +30,7 @@ class onnx_tree_maker {
 
   [[noreturn]] void fail(int n, char const* must, char const* found) const {
     throw onnx_error(onnx_fault::other_connection,
-                     "onnx: " + file_ + ": " + layer(n).place + " " + must + "; found " + found);
+                     "onnx: " + file_ + ": " + layer(n).place + " " + must + "; found " + found + "; " + onnx_advice);
   }
   /// Returns the last layer that is on every path to a and on every path to b. Throws if the file has taken too many
   /// steps for this.

@@ -228,8 +228,8 @@ TYPENET_INLINE onnx_layer onnx_reader::in_windows(onnx_products const& p, char q
                : w.pad_top == (s.height == w.height ? 0 : shift) && w.pad_left == (s.width == w.width ? 0 : shift));
   need(fits, "must be an attention in square windows, as window_attention and grid_attention are", "other windows");
   need((shift == 0) == !p.is_divided,
-       "must hide the pixels that a roll moves around the end of the image from the other pixels of a window, and only "
-       "these",
+       "must hide, within each window, exactly the pairs of pixels that a roll brings together from opposite edges of "
+       "the image",
        p.is_divided ? "a mask without a roll" : "no mask");
   onnx_layer l;
   l.what.kind = op::window_attention;

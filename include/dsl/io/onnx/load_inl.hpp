@@ -5,6 +5,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/graph/facts.hpp>
 #include <dsl/graph/graph.hpp>
+#include <dsl/graph/place.hpp>
 #include <dsl/io/onnx/load.hpp>
 #include <dsl/io/onnx/names.hpp>
 #include <dsl/training/checks.hpp>
@@ -76,19 +77,19 @@ TYPENET_INLINE void require_same_structure(graph_view const& g, imported_network
     node const &x = g.nodes[ours[i]], &y = f.nodes[theirs[i]];
     if (!onnx_computes_the_same(g, x, f, y) || onnx_operands(g, ours, x) != onnx_operands(f, theirs, y)) {
       bool const same = onnx_node_text(g, x) == onnx_node_text(f, y);
-      fail(net.place(theirs[i]) + " must be the network's " + onnx_place(g, x.scope) + ", " + onnx_node_text(g, x) +
+      fail(net.place(theirs[i]) + " must be the network's " + layer_place(g, x.scope) + ", " + onnx_node_text(g, x) +
            "; found " + onnx_node_text(f, y) +
            (same ? ", the same operation with other attributes (such as the stride) or other operands" : ""));
     }
     for (int k = 0; k < x.parameters; ++k)
       if (g.parameters[x.first_parameter + k].count() != f.parameters[y.first_parameter + k].count())
-        fail(net.place(theirs[i]) + " must have the weights of the network's " + onnx_place(g, x.scope) +
+        fail(net.place(theirs[i]) + " must have the weights of the network's " + layer_place(g, x.scope) +
              "; found a different number of them");
   }
   bool const has_softmax = ours.size() == theirs.size() + 1 && g.nodes[ours.back()].kind == op::softmax;
   if (ours.size() > theirs.size() && !has_softmax)
     fail("it must end where the network ends; found that the network continues with " +
-         onnx_place(g, g.nodes[ours[count]].scope) + ", " + onnx_node_text(g, g.nodes[ours[count]]));
+         layer_place(g, g.nodes[ours[count]].scope) + ", " + onnx_node_text(g, g.nodes[ours[count]]));
   if (theirs.size() > ours.size())
     fail(net.place(theirs[count]) + " must be a layer of the network; found that the network ends before it");
 }

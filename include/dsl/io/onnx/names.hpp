@@ -13,10 +13,6 @@ namespace dsl::detail::TYPENET_MODE {
 /// Throws option_error if a text for the file is not UTF-8. `what` names the text in the message.
 [[gnu::cold]] void require_onnx_text(std::string const& text, char const* what);
 
-/// Returns the position of a layer as compiler errors and summaries give it: "layer 1.0.0 (inception_module >
-/// conv_module > conv2d)".
-[[gnu::cold]] std::string onnx_place(graph_view const& g, int scope);
-
 /// The names in an ONNX file, which are all different. Weights have the names that other frameworks give them.
 /// Operations are named by their place in the tree of modules, as in files of PyTorch's exporter:
 /// "/1/branches/0/0/Conv", with the output "/1/branches/0/0/Conv_output_0".

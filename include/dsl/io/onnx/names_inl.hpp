@@ -15,16 +15,6 @@ TYPENET_INLINE void require_onnx_text(std::string const& text, char const* what)
   if (!is_utf8(text)) throw option_error(std::string("onnx: ") + what + " must be UTF-8; found other bytes");
 }
 
-TYPENET_INLINE std::string onnx_place(graph_view const& g, int scope) {
-  std::string path, types;
-  for (int s = scope; s > 0; s = g.scopes[s].parent) {
-    std::string type(g.scopes[s].name.data, static_cast<std::size_t>(g.scopes[s].name.size));
-    path.insert(0, std::to_string(g.scopes[s].index) + (path.empty() ? "" : "."));
-    types.insert(0, type.append(types.empty() ? "" : " > "));
-  }
-  return path.empty() ? "network" : "layer " + path + " (" + types + ")";
-}
-
 TYPENET_INLINE onnx_names::onnx_names(graph_view const& g, onnx_options const& o)
     : weights(weight_names(g, {o.convention, o.prefix, o.branches})), tree_(g, o.branches) {
   take(o.input, "input");

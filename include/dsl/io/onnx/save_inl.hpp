@@ -99,8 +99,9 @@ TYPENET_INLINE std::string serialize_onnx(engine& e, onnx_options const& o) {
   std::string const what = message({detail::onnx_text(g.output_shape(g.nodes[0])), " -> ",
                                     detail::onnx_text(g.shape_of(g.result())), ", ", parameters, " parameters"});
   model.set_doc_string(o.doc.empty() ? what : o.doc);
-  for (std::string const* text : {&o.batch, &o.domain, &o.doc})
-    detail::require_onnx_text(*text, ".batch, .domain and .doc");
+  detail::require_onnx_text(o.batch, ".batch");
+  detail::require_onnx_text(o.domain, ".domain");
+  detail::require_onnx_text(o.doc, ".doc");
   detail::write_onnx_metadata(o, model);
   std::shared_ptr<normalization const> const by = e.normalization();
   bool const has_moments = by && !by->empty();

@@ -4,6 +4,7 @@
 #include <dsl/detail/math.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/engine.hpp>
+#include <dsl/graph/place.hpp>
 #include <dsl/io/onnx/library.hpp>
 #include <dsl/io/onnx/names.hpp>
 #include <dsl/io/onnx/writer.hpp>
@@ -219,14 +220,14 @@ TYPENET_INLINE void onnx_writer::write_custom() {
       append(type, {as_it_is()}, operand().rank);
       return;
     }
-  throw onnx_error(onnx_fault::no_operator, "onnx: " + onnx_place(graph_, node_->scope) +
+  throw onnx_error(onnx_fault::no_operator, "onnx: " + layer_place(graph_, node_->scope) +
                                                 " must consist of ONNX operators; found \"" + operation +
                                                 "\", a custom operation; use typenet's layers, or name its ONNX "
                                                 "operator in .operators, if it keeps its input's shape");
 }
 
 TYPENET_INLINE void onnx_writer::refuse() {
-  throw onnx_error(onnx_fault::no_operator, "onnx: " + onnx_place(graph_, node_->scope) +
+  throw onnx_error(onnx_fault::no_operator, "onnx: " + layer_place(graph_, node_->scope) +
                                                 " must consist of operators that typenet writes; found \"" +
                                                 facts_of(*node_).name +
                                                 "\", which it does not write yet; save the weights with "
@@ -502,7 +503,7 @@ TYPENET_INLINE onnx_messages::NodeProto& onnx_writer::add_node(std::string const
   onnx_messages::NodeProto& n = *to_.add_node();
   n.set_name(names_.operation(node_->scope, type));
   n.set_op_type(type);
-  n.set_doc_string(onnx_place(graph_, node_->scope));
+  n.set_doc_string(layer_place(graph_, node_->scope));
   for (std::string const& name : inputs) n.add_input(name);
   return n;
 }
