@@ -271,7 +271,7 @@ TEST_CASE("cuda: parts that can't be are refused", "[cuda][towers]") {
     auto const many = towers_on(simulated_cuda(device.api(), 2), tiny::view(), keras_rules, {.count = 2});
     CHECK_THROWS_AS(many->at(1).prepare(mode::evaluation, {0, 4, 4}), option_error);
     CHECK_THROWS_WITH(towers_on(simulated_cuda(device.api(), 2), tiny::view(), keras_rules, {.count = 3}),
-                      Contains("3 towers need devices 0 to 2; only devices 0 to 1 exist; use 2 towers or fewer"));
+                      Contains("3 towers need devices 0 to 2; only devices 0 and 1 exist; use 2 towers or fewer"));
   }
   CHECK(device.report() == "");
 }

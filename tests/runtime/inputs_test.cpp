@@ -211,7 +211,7 @@ TEST_CASE("inputs: what does not fit is refused") {
   refuses<option_error>([&] { t.predict_on_batch(p.pictures, y); }, {"predict_on_batch", "besides the first"});
   int const program = t.engine().prepare(mode::inference, 4);
   refuses<option_error>([&] { t.engine().run(program, {.images = p.pictures.data(), .size = 4}); },
-                        {"besides the first, the network has 2 more inputs", ".further"});
+                        {"the network has 3 inputs; found only the first", ".further"});
   refuses<data_error>([&] { t.predict_on_batch({{"", p.pictures}, {"row", p.rows}}, y); }, {"\"map\" 0 times"});
   refuses<data_error>(
       [&] { t.predict_on_batch({{"", p.pictures}, {"row", p.rows}, {"map", p.pairs}, {"map", p.pairs}}, y); },
@@ -220,5 +220,5 @@ TEST_CASE("inputs: what does not fit is refused") {
       [&] { t.predict_on_batch({{"", p.pictures}, {"row", p.rows}, {"map", p.pairs}, {"x", p.pairs}}, y); },
       {"3 inputs; found 4"});
   refuses<data_error>([&] { t.predict_on_batch({{"", p.pictures}, {"row", p.pairs}, {"map", p.pairs}}, y); },
-                      {"row of a batch of 4", "4 times 3", "64"});
+                      {"row of a batch of 4 must be 12 numbers of type float, 3 for each sample", "64"});
 }

@@ -135,12 +135,12 @@ TEST_CASE("npy: what is no such file, or does not fit, is refused", "[hostile]")
   CHECK_NOTHROW(read_npy_classes(in.write("x", good), y));
   for (std::size_t size = 0; size < good.size(); ++size)
     refuses([&] { read_npy_classes(in.write("x", good.substr(0, size)), y); }, {"npy: "});
-  bad(good + "x", {"found more: 25 bytes, with 4 per number"});
+  bad(good + "x", {"numbers of shape [2, 3] with 4 bytes each, as its header says; found 25 bytes; save it again"});
   bad("PK\3\4 and so on", {"numpy.save"});
   bad(file_of(header("<f4", "(2, 3)"), six, 4), {"found 4.0"});
-  bad(file_of(header("<f4", "(2, 4)"), six), {"fewer"});
+  bad(file_of(header("<f4", "(2, 4)"), six), {"found 24 bytes"});
   bad(file_of(header("<f4", "(4611686018427387904, 4611686018427387904)"), six), {"header"});
-  bad(file_of(header("<f4", "(999999999999999, 999999999999999)"), six), {"fewer"});
+  bad(file_of(header("<f4", "(999999999999999, 999999999999999)"), six), {"found 24 bytes"});
   bad(file_of(header("<f4", "(2, -3)"), six), {"header"});
   bad(file_of(header("<f4", "(2, 3"), six), {"header"});
   bad(file_of(header("<f4", "(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 6)"), six), {"header"});

@@ -324,11 +324,11 @@ TEST_CASE("outputs: monitors are typed, and name an output of the network") {
   CHECK(val_output_loss<"late">::of(e) == e.validation.outputs[2].loss);
   CHECK(output_accuracy<"early">::of(e) == e.train.outputs[1].acc);
   refuses<option_error>([&] { t.fit(data, {.batch_size = 8, .callbacks = {early_stopping<output_loss<"other">>()}}); },
-                        {"output other", "main, early, late"});
+                        {"its output must be one of main, early, late; found other"});
   trainer plain = compile<network<image<2, 6, 6>, flatten, dense<3>, softmax>>(reference{}, sgd{});
   refuses<option_error>(
       [&] { plain.fit(data, {.batch_size = 8, .callbacks = {early_stopping<output_loss<"main">>()}}); },
-      {"output main", "only its result"});
+      {"the network's only output", "an output main"});
 }
 
 TEST_CASE("outputs: weights and losses that do not suit them are refused") {

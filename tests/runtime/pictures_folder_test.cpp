@@ -133,14 +133,14 @@ TEST_CASE("folders and lists that are none are refused", "[pictures]") {
   test::refuses<data_error>([&] { folder(here.path.string()); },
                             {"fox must have a file whose name ends in .png, .jpg or .jpeg", "found none"});
   test::refuses<option_error>([&] { read_picture_folder(here.path.string(), {1, 8, 8}); }, {"3 channels", "1x8x8"});
-  test::refuses<data_error>([&] { read_picture_files({"a.png"}, {0, 1}, 2, {3, 8, 8}); }, {"1 files and 2 labels"});
+  test::refuses<data_error>([&] { read_picture_files({"a.png"}, {0, 1}, 2, {3, 8, 8}); }, {"1 file and 2 labels"});
   test::refuses<option_error>(
       [] { read_picture_files({"a.png"}, {0}, 2, {3, 8, 8}, {.class_names = {"cat", "dog", "emu"}}); },
       {"a name for each class", "3 names for 2 classes"});
   test::refuses<option_error>(
       [&] { read_picture_folder(here.path.string(), {3, 8, 8}, {.class_names = {"cat", "dog", "cat", "emu"}}); },
       {"must be unique; found cat twice"});
-  test::refuses<data_error>([&] { read_picture_files({"a.png"}, 2, {0, 1, 2}, {3, 8, 8}); }, {"1 files and 3 values"});
+  test::refuses<data_error>([&] { read_picture_files({"a.png"}, 2, {0, 1, 2}, {3, 8, 8}); }, {"1 file and 3 values"});
 }
 
 TEST_CASE("a network learns from a folder of pictures, augmented, with any number of threads", "[pictures]") {

@@ -286,8 +286,8 @@ TEST_CASE("safetensors: what can't be in a file is not written", "[safetensors]"
     CHECK(here.empty());
   };
   refuse({{"a", dtype::f32, {3, 4}, std::string(12, 'a')}}, {}, "F32 [3, 4] must have 48 bytes; found 12");
-  refuse({{"a", dtype::f4, {3}, "a"}}, {}, "F4 [3] must fill whole bytes");
-  refuse({{"a", dtype::u8, {1ULL << 63, 2}, ""}}, {}, "must fill whole bytes, of a number below 2^64");
+  refuse({{"a", dtype::f4, {3}, "a"}}, {}, "F4 [3] must take a whole number of bytes");
+  refuse({{"a", dtype::u8, {1ULL << 63, 2}, ""}}, {}, "must take a whole number of bytes, below 2^64");
   refuse({{"a", dtype::u8, {1}, "a"}, {"a", dtype::i16, {1}, "aa"}});
   refuse({{"__metadata__", dtype::u8, {1}, "a"}});
   refuse({{"\xff", dtype::u8, {1}, "a"}});

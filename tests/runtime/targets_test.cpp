@@ -330,7 +330,7 @@ TEST_CASE("targets: train_on_batch takes those of each output, and steps as fit 
   refuses<data_error>([&] { b.train_on_batch({{"", pictures}}, {{"pose", pose}, {"main", wrong}, {"mask", mask}}); },
                       {"labels must be 0 to 2", "found 3 for sample 3"});
   refuses<data_error>([&] { b.train_on_batch({{"", pictures}}, {{"pose", pose}, {"main", labels}, {"mask", labels}}); },
-                      {"targets of output mask", "8 times 20", "found 8"});
+                      {"targets of output mask", "160 numbers of type", "20 for each sample; found 8"});
   refuses<data_error>([&] { b.train_on_batch({{"", pictures}}, {{"pose", labels}, {"main", labels}, {"mask", mask}}); },
                       {"labels must be 0 to 1", "found 2"});
   refuses<option_error>([&] { b.train_on_batch({{"", pictures}}, {{"pose", pose}, {"main", pose}, {"mask", mask}}); },

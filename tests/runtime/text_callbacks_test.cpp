@@ -846,20 +846,21 @@ TEST_CASE("backup_and_restore: nothing of a forged state is a place, a size or a
   };
   constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min(), greatest = -1 - least;
   for (int epoch : {-1, 2, 1 << 30, -(1 << 30)}) {
-    refused(with_field(good, "best epoch", epoch), {"'s early_stopping 0 has the best epoch ", "expected 0 to 1"});
-    refused(with_field(good, "stopped epoch", epoch), {"'s early_stopping 0 has the stopped epoch ", "0 to 1"});
+    refused(with_field(good, "best epoch", epoch), {"'s early_stopping 0 must have 0 to 1 as \"best epoch\"; found "});
+    refused(with_field(good, "stopped epoch", epoch),
+            {"'s early_stopping 0 must have 0 to 1 as \"stopped epoch\"; found "});
   }
   for (int waited : {-1, 3, std::numeric_limits<int>::max()})
-    refused(with_field(good, "wait", waited), {"'s early_stopping 0 has the wait ", "expected 0 to 2"});
+    refused(with_field(good, "wait", waited), {"'s early_stopping 0 must have 0 to 2 as \"wait\"; found "});
   for (std::int64_t count : {std::int64_t{-1}, least, greatest}) {
-    refused(with_field(good, "batches", count), {"'s backup_and_restore 0 has the batches "});
+    refused(with_field(good, "batches", count), {"'s backup_and_restore 0 must have ", " as \"batches\"; found "});
     refused(with_field(good, "batches", count, good.find("model_checkpoint 0")),
-            {"'s model_checkpoint 0 has the batches "});
-    refused(with_field(good, "bytes before", count), {"'s csv_logger 0 has the bytes before "});
-    refused(with_field(good, "since", count), {"'s average has the since "});
-    refused(with_field(good, "taken", count), {"'s average has the taken "});
+            {"'s model_checkpoint 0 must have ", " as \"batches\"; found "});
+    refused(with_field(good, "bytes before", count), {"'s csv_logger 0 must have ", " as \"bytes before\"; found "});
+    refused(with_field(good, "since", count), {"'s average must have 0 to ", " as \"since\"; found "});
+    refused(with_field(good, "taken", count), {"'s average must have 1 to ", " as \"taken\"; found "});
   }
-  refused(with_field(good, "taken", std::int64_t{0}), {"'s average has the taken 0; expected 1 to "});
+  refused(with_field(good, "taken", std::int64_t{0}), {"'s average must have 1 to ", " as \"taken\"; found 0; "});
 
   using head = detail::checkpoint_head;
   double const no_number = std::numeric_limits<double>::quiet_NaN();
@@ -978,8 +979,7 @@ TEST_CASE("early_stopping: best weights of another size are refused as the run g
   state.erase(state.size() - 12, 4);
   std::ofstream(here / "state", std::ios::binary) << signed_again(state);
   trainer u = toy::compiled();
-  CHECK(has(thrown<file_error>([&] { toy::fit(u, 4, all()); }),
-            "'s early_stopping 0 must have best weights of this network"));
+  CHECK(has(thrown<file_error>([&] { toy::fit(u, 4, all()); }), " as \"best weights\"; found "));
 }
 
 TEST_CASE("model_checkpoint: a state says nowhere what is written over", "[callbacks][resume][hostile]") {

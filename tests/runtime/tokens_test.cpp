@@ -111,13 +111,13 @@ TEST_CASE("tokens: data sets keep them in bytes or floats, and say what does not
                       "in_memory_tokens: tokens must be 0 to 4, the numbers of a vocabulary of 5; found 5 as token 1");
   refuses<data_error>([] { in_memory_tokens(2, 5, {0, -1}, 2, {0}); }, "found -1 as token 1");
   refuses<data_error>([] { in_memory_tokens(2, 5, {0, 1, 2}, 2, {0}); }, "found 3 in all, which is not a whole number");
-  refuses<data_error>([] { in_memory_tokens(2, 5, {0, 1}, 2, {0, 1}); }, "found 1 sequences and 2 labels");
+  refuses<data_error>([] { in_memory_tokens(2, 5, {0, 1}, 2, {0, 1}); }, "found 1 sequence and 2 labels");
   refuses<data_error>([] { in_memory_tokens(2, 5, {0, 1}, 2, {2}); }, "labels must be 0 to 1; found 2");
   refuses<option_error>([] { in_memory_tokens(0, 5, {}, 2, {}); }, "the length must be 1 or more; found 0");
   refuses<option_error>([] { in_memory_tokens(1, 0, {}, 2, {}); }, "the vocabulary must have 1 to 16,777,216 tokens");
   refuses<option_error>([] { in_memory_tokens(1, 16'777'217, {}, 2, {}); }, "found 16777217");
   refuses<option_error>([] { in_memory_tokens(1, 5, {1}, 0, {0}); }, "classes must be 1 or more; found 0");
-  refuses<data_error>([] { in_memory_token_classes(2, 5, {0, 1}, 2, {0}); }, "found 2 tokens and 1 labels");
+  refuses<data_error>([] { in_memory_token_classes(2, 5, {0, 1}, 2, {0}); }, "found 2 tokens and 1 label;");
   refuses<data_error>([] { in_memory_token_classes(2, 5, {0, 1}, 2, {0, 2}); },
                       "a token's label must be 0 to 1, or -1 for none; found 2 for token 1");
   refuses<data_error>([] { in_memory_token_classes(2, 5, {0, 1}, 2, {-1, -1}); }, "at least one token must have a");

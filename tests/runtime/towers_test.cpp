@@ -380,11 +380,11 @@ struct noted {
 
 TEST_CASE("towers that are too many for their devices are told how many may be", "[towers]") {
   CHECK_THROWS_WITH(noted{.devices_there = 2}.make({.count = 4}),
-                    "towers: 4 towers need devices 0 to 3; only devices 0 to 1 exist; use 2 towers or fewer");
+                    "towers: 4 towers need devices 0 to 3; only devices 0 and 1 exist; use 2 towers or fewer");
   CHECK_THROWS_WITH(noted{.devices_there = 1}.make({.count = 2}),
-                    "towers: 2 towers need devices 0 to 1; only device 0 exists; use 1 tower");
+                    "towers: 2 towers need devices 0 and 1; only device 0 exists; use 1 tower");
   CHECK_THROWS_WITH(noted{.devices_there = 2}.make({.count = 2, .devices = {1, 2}}),
-                    "towers: tower 1 should be on device 2; only devices 0 to 1 exist; choose among them");
+                    "towers: tower 1 should be on device 2; only devices 0 and 1 exist; choose among them");
   noted{.devices_there = 3}.make({.count = 2, .devices = {2, 0}});
   CHECK(noted::devices == std::vector<int>{2, 0});
 }
@@ -407,14 +407,15 @@ TEST_CASE("towers on the host stay on the cores that a list of devices says", "[
           train<with_batch_norm>(executor, {.count = t.count}, pictures, 3).parameters);
   }
   // with many cores each, there are few devices
-  CHECK_THROWS_WITH(noted{.cores_each = all.size()}.make({.count = 2, .devices = {0, 1}}),
-                    Catch::Matchers::Contains("tower 1 should be on device 1; only device 0 exists, with " +
-                                              std::to_string(all.size()) + " of " + std::to_string(all.size()) +
-                                              " cores; choose among them, or use fewer threads"));
   CHECK_THROWS_WITH(
-      noted{.cores_each = 1}.make({.count = 1, .devices = {4096}}),
-      Catch::Matchers::Contains(", with 1 of " + std::to_string(all.size()) + " cores each; choose among them") &&
-          !Catch::Matchers::Contains("threads"));
+      noted{.cores_each = all.size()}.make({.count = 2, .devices = {0, 1}}),
+      Catch::Matchers::Contains("tower 1 should be on device 1; only device 0 exists, with " +
+                                std::to_string(all.size()) + " of the machine's " + std::to_string(all.size()) +
+                                " cores; choose among them, or use fewer threads"));
+  CHECK_THROWS_WITH(noted{.cores_each = 1}.make({.count = 1, .devices = {4096}}),
+                    Catch::Matchers::Contains(", each with 1 of the machine's " + std::to_string(all.size()) +
+                                              " cores; choose among them") &&
+                        !Catch::Matchers::Contains("threads"));
 }
 
 TEST_CASE("threads that can't be are refused", "[towers]") {

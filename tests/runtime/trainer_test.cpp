@@ -375,7 +375,7 @@ TEST_CASE("a learning rate that is none is refused before its step, by the name 
   spoilt.fit(data, {.epochs = 1, .batch_size = 8, .callbacks = {spoils{}}});
   CHECK(spoilt.learning_rate() == 0.05);
   // a user's callback, between two steps and after the last one
-  refuses({sets_rate{1, 0, -0.5}}, 3, {"learning_rate", "-0.5", "epoch 2 after 1 batches", "callback"});
+  refuses({sets_rate{1, 0, -0.5}}, 3, {"learning_rate", "-0.5", "epoch 2 after 1 batch; a callback"});
   refuses({sets_rate{0, 1, nan}}, 2, {"learning_rate", "nan", "epoch 1 after 2 batches", "callback"});
 
   trainer t = make_trainer();
@@ -549,7 +549,7 @@ TEST_CASE("a normalisation must fit the network", "[trainer]") {
   t.set_normalization({{{"", numbers(all, 0.5F)}}});
   CHECK((*t.normalization().find("")->mean)[0] == 0.5F);
   must_throw<data_error>([&] { normalize_as(in_memory_dataset({1, 1, 1}, 1, {0}, {0}), t.normalization()); },
-                         {"normalize_as", "must have 1 numbers"});
+                         {"normalize_as", "must have 1 number each"});
 }
 
 // ---- the same bits --------------------------------------------------------------------------------------------------

@@ -119,7 +119,7 @@ TEST_CASE("a class becomes values where the loss wants them") {
   float const* const w = bits.next()->values;
   CHECK(std::vector<float>(w, w + 2) == std::vector<float>{1, 0});
   refuses<option_error>([&] { batch_loader wrong(three, {.batch_size = 3, .values = 2}); },
-                        {".values must be the number of classes, or 1 if there are two; found 2"});
+                        {".values must be 3, the number of classes; found 2"});
 }
 
 TEST_CASE("pictures of floats are shifted and flipped as pictures of bytes are") {
@@ -240,7 +240,7 @@ TEST_CASE("an empty batch is called that") {
   std::vector<float> none, one(1);
   refuses<data_error>([&] { t.predict_on_batch(x, none); }, {"predict_on_batch: outputs", "the batch is empty"});
   refuses<data_error>([&] { t.predict_on_batch(x, one); },
-                      {"outputs of a batch of 1", "2 numbers of type float; found 1"});
+                      {"outputs of a batch of 1", "2 numbers of type float, 2 for each sample; found 1"});
   refuses<data_error>([&] { t.train_on_batch(x, none); }, {"train_on_batch: values", "the batch is empty"});
   refuses<data_error>([&] { c.train_on_batch(x, std::vector<std::int32_t>{}); }, {"labels", "the batch is empty"});
 }
@@ -445,7 +445,7 @@ TEST_CASE("a table is read, column by column") {
                          {"b,b\n1,3\n", {"exactly one column named b"}},
                          {"a,b\n", {"line of data"}},
                          {"", {"line of data"}},
-                         {"b\n1\n", {"there must be an input column"}},
+                         {"b\n1\n", {"must have an input column besides the targets; found 1 column, all of them"}},
                          {"a,b\n\"1,2\n", {"quote", "line 2"}}}) {
     INFO(w.text);
     write(w.text);

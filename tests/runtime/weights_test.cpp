@@ -169,5 +169,5 @@ TEST_CASE("weights: a class a pixel, and what does not fit") {
   refuses<data_error>([] { with_weights(drawn(3), {1, 2, -3}); }, {"0 or more", "-3", "sample 2"});
   refuses<data_error>([] { with_weights(drawn(3), {1, INFINITY, 3}); }, {"inf"});
   refuses<option_error>([] { batch_loader wrong(drawn(3), {.batch_size = 3, .class_weights = {1}}); },
-                        {"one weight for each class of the data set; found 1"});
+                        {"one weight for each of the ", " classes of the data set; found 1"});
 }

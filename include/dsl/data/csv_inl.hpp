@@ -25,8 +25,9 @@ TYPENET_INLINE std::vector<float> numbers_without(csv_table const& table, std::v
   columns = 0;
   for (bool const takes_it : takes) columns += takes_it ? 1 : 0;
   if (columns == 0)
-    throw_error<data_error>(
-        {"csv: there must be an input column besides the targets; found none; ignore fewer columns"});
+    throw_error<data_error>({"csv: ", table.path(), " must have an input column besides the targets; found ",
+                             counted(static_cast<long long>(takes.size()), "column"),
+                             ", all of them targets or ignored; ignore fewer"});
   std::vector<float> numbers;
   numbers.reserve(table.rows() * static_cast<std::size_t>(columns));
   for (std::size_t row = 0; row < table.rows(); ++row)

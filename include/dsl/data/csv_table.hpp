@@ -36,6 +36,7 @@ class csv_table {
 
   std::size_t rows() const { return lines_.size(); }
   std::vector<std::string> const& names() const { return names_; }
+  std::string const& path() const { return path_; }
   std::string_view field(std::size_t row, std::size_t column) const;
   /// Returns the number, counted from 1, of the line in the file where a row begins.
   std::int64_t line(std::size_t row) const { return lines_[static_cast<std::size_t>(rows_[row])]; }

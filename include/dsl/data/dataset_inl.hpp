@@ -80,8 +80,9 @@ TYPENET_INLINE dataset make_dataset(dsl::shape sample, int classes, dataset_stor
     pictures = s.count > most - pictures ? most : pictures + s.count;
   }
   if (pictures != labels)
-    detail::throw_error<data_error>({"dataset: there must be one label per sample; found ", pictures, " samples and ",
-                                     labels, " labels; check how the data was read"});
+    detail::throw_error<data_error>({"dataset: there must be one label per sample; found ",
+                                     detail::counted(pictures, "sample"), " and ", detail::counted(labels, "label"),
+                                     "; check how the data was read"});
   detail::require_labels(storage.labels, classes);
   return {sample, labels, classes, nullptr, std::make_shared<dataset_storage const>(std::move(storage)), 0};
 }
@@ -95,10 +96,9 @@ TYPENET_INLINE dataset in_memory_dataset(dsl::shape sample, int classes, std::ve
   auto const count = static_cast<std::int64_t>(labels.size());
   auto const found = static_cast<std::int64_t>(pixels.size());
   if (found % bytes != 0 || found / bytes != count)  // the product may overflow
-    detail::throw_error<data_error>({"dataset: there must be ", count, count == 1 ? " sample of " : " samples of ",
-                                     bytes, bytes == 1 ? " byte" : " bytes", count == 1 ? "" : " each", "; found ",
-                                     found, found == 1 ? " byte" : " bytes",
-                                     "; check the shape and the number of labels"});
+    detail::throw_error<data_error>({"dataset: there must be ", detail::counted(count, "sample"), " of ",
+                                     detail::counted(bytes, "byte"), count == 1 ? "" : " each", "; found ",
+                                     detail::counted(found, "byte"), "; check the shape and the number of labels"});
   auto const owner = std::make_shared<std::vector<std::uint8_t> const>(std::move(pixels));
   return make_dataset(sample, classes,
                       {{{owner->data(), bytes, count}}, std::move(labels), std::move(class_names), {owner}});

@@ -23,7 +23,7 @@ TYPENET_INLINE void require_numbers(std::span<float const> numbers, std::int64_t
                                     char const* what) {
   auto const found = static_cast<std::int64_t>(numbers.size());
   if (each < 1 || found / each != count || found % each != 0)
-    throw_error<data_error>({"dataset: ", count, count == 1 ? " sample" : " samples", " must have ", each, " ", what,
+    throw_error<data_error>({"dataset: ", counted(count, "sample"), " must have ", each, " ", what,
                              count == 1 ? "" : " each", "; found ", found,
                              " in all; check the shape and the number of samples"});
   for (std::int64_t i = 0; i < found; ++i)

@@ -56,9 +56,9 @@ TYPENET_INLINE std::string difference(normalization const& found, normalization 
 TYPENET_INLINE void require_moments(input_moments const& m, long long count) {
   for (numbers_of_input const& numbers : {m.mean, m.deviation})
     if (numbers && static_cast<long long>(numbers->size()) != count)
-      throw_error<data_error>({"normalize_as: mean and deviation of ", name_for_message(m.input), " must have ", count,
-                               " numbers each, as many as a sample of the data set; found ", numbers->size(),
-                               "; use those of data of the same shape"});
+      throw_error<data_error>({"normalize_as: mean and deviation of ", name_for_message(m.input), " must have ",
+                               counted(count, "number"), " each, as many as a sample of the data set; found ",
+                               numbers->size(), "; use those of data of the same shape"});
 }
 
 }  // namespace dsl::detail::TYPENET_MODE

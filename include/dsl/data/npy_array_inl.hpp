@@ -113,10 +113,13 @@ TYPENET_INLINE npy_array::npy_array(std::string const& path)
       count_ = d > 0 && count_ > numbers / d ? numbers + 1 : count_ * d;
   for (std::int64_t const d : dims_)
     if (d == 0) count_ = 0;
-  if (count_ != numbers || (size - begin_) % width_ != 0)
-    refuse(message({"have as many numbers as its header says; found ", count_ > numbers ? "fewer" : "more", ": ",
-                    static_cast<long long>(size - begin_), " bytes, with ", static_cast<long long>(width_),
-                    " per number"}));
+  if (count_ != numbers || (size - begin_) % width_ != 0) {
+    std::string shape;
+    for (std::int64_t const d : dims_) shape += (shape.empty() ? "" : ", ") + std::to_string(d);
+    refuse(message({"have numbers of shape [", shape, "] with ", counted(static_cast<long long>(width_), "byte"),
+                    " each, as its header says; found ", counted(static_cast<long long>(size - begin_), "byte"),
+                    "; save it again"}));
+  }
 }
 
 TYPENET_INLINE void npy_array::read_header(char const* text, std::size_t size) {

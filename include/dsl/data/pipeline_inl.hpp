@@ -139,15 +139,18 @@ TYPENET_INLINE void batch_loader::check() const {
        "with drop_last, batch_size must be at most the size of the data set", options_.batch_size,
        "choose a smaller batch");
   if (data_.mean && static_cast<long long>(data_.mean->size()) != data_.sample.size())
-    need(false, "the mean must have as many numbers as a sample", static_cast<std::int64_t>(data_.mean->size()),
-         "use mean_picture(train)");
+    detail::throw_error<option_error>({"batch_loader: the mean must have ", data_.sample.size(),
+                                       " numbers, as many as a sample; found ", data_.mean->size(),
+                                       "; use mean_picture(train)"});
   if (data_.deviation && static_cast<long long>(data_.deviation->size()) != data_.sample.size())
-    need(false, "the deviation must have as many numbers as a sample",
-         static_cast<std::int64_t>(data_.deviation->size()), "use normalize(train)");
-  if (data_.has_classes() && !options_.class_weights.empty())
-    need(static_cast<int>(options_.class_weights.size()) == data_.classes,
-         "class_weights must have one weight for each class of the data set",
-         static_cast<std::int64_t>(options_.class_weights.size()), "give one per class");
+    detail::throw_error<option_error>({"batch_loader: the deviation must have ", data_.sample.size(),
+                                       " numbers, as many as a sample; found ", data_.deviation->size(),
+                                       "; use normalize(train)"});
+  if (data_.has_classes() && !options_.class_weights.empty() &&
+      static_cast<int>(options_.class_weights.size()) != data_.classes)
+    detail::throw_error<option_error>({"batch_loader: class_weights must have one weight for each of the ",
+                                       data_.classes, " classes of the data set; found ",
+                                       options_.class_weights.size()});
   if (!options_.targets.empty())
     need(options_.class_weights.empty(), "class_weights must be empty if outputs have targets of their own",
          static_cast<std::int64_t>(options_.class_weights.size()), "use with_weights()");
@@ -173,18 +176,20 @@ TYPENET_INLINE void batch_loader::check(output_target const& t) const {
   auto const need = [&](bool holds, char const* must, std::int64_t found, char const* advice) {
     loader.need(holds, must, found, advice);
   };
-  if (t.data.pixel_classes)
-    need(t.data.labels_each() == data_.sample.area(), "each sample must have as many labels as pixels",
-         t.data.labels_each(), "change the labels");
+  if (t.data.pixel_classes && t.data.labels_each() != data_.sample.area())
+    detail::throw_error<option_error>({"batch_loader: each sample must have ", data_.sample.area(),
+                                       " labels, one for each pixel; found ", t.data.labels_each(),
+                                       "; change the labels"});
   if (t.data.pixel_classes)
     need(t.values == 0, ".values must be 0 for data with a class per pixel", t.values, "leave it out");
-  else if (t.data.has_classes() && t.values > 0)
-    need(t.values == t.data.classes || (t.values == 1 && t.data.classes == 2),
-         ".values must be the number of classes, or 1 if there are two", t.values, "change the last layer or the loss");
-  else
-    need(t.values == 0 || t.values == t.data.values,
-         ".values must be 0, or the number of values per sample in the data set", t.values,
-         "change the last layer or the data");
+  else if (t.data.has_classes() && t.values > 0 && t.values != t.data.classes && (t.values != 1 || t.data.classes != 2))
+    detail::throw_error<option_error>({"batch_loader: .values must be ", t.data.classes,
+                                       t.data.classes == 2 ? " or 1" : ", the number of classes", "; found ", t.values,
+                                       "; change the last layer or the loss"});
+  else if (!t.data.has_classes() && t.values != 0 && t.values != t.data.values)
+    detail::throw_error<option_error>({"batch_loader: .values must be 0 or ", t.data.values,
+                                       ", the number of values per sample in the data set; found ", t.values,
+                                       "; change the last layer or the data"});
 }
 
 TYPENET_INLINE void batch_loader::make(std::int64_t step, slot& s) noexcept try {

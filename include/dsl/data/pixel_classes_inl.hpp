@@ -93,9 +93,9 @@ TYPENET_INLINE dataset in_memory_pixel_dataset(dsl::shape sample, std::vector<st
   std::int64_t const bytes = sample.size();
   auto const found = static_cast<std::int64_t>(pixels.size());
   if (found % bytes != 0 || found / bytes != count)  // the product may overflow
-    detail::throw_error<data_error>({"dataset: there must be ", count, count == 1 ? " image of " : " images of ", bytes,
-                                     bytes == 1 ? " byte" : " bytes", count == 1 ? "" : " each", "; found ", found,
-                                     " bytes; check the shape and the number of labels"});
+    detail::throw_error<data_error>({"dataset: there must be ", detail::counted(count, "image"), " of ",
+                                     detail::counted(bytes, "byte"), count == 1 ? "" : " each", "; found ",
+                                     detail::counted(found, "byte"), "; check the shape and the number of labels"});
   auto const owner = std::make_shared<std::vector<std::uint8_t> const>(std::move(pixels));
   return detail::dataset_of_pixel_classes(sample, classes, count,
                                           {.segments = {{owner->data(), bytes, count}},

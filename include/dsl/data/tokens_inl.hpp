@@ -81,8 +81,9 @@ TYPENET_INLINE dataset in_memory_tokens(int length, int vocabulary, std::vector<
   detail::require_vocabulary(what, length, vocabulary, tokens);
   std::int64_t const samples = detail::count_sequences(what, length, tokens.size());
   if (static_cast<std::int64_t>(labels.size()) != samples)
-    detail::throw_error<data_error>({what, ": each sequence must have a label; found ", samples, " sequences and ",
-                                     labels.size(), " labels; check the length and the labels"});
+    detail::throw_error<data_error>(
+        {what, ": each sequence must have a label; found ", detail::counted(samples, "sequence"), " and ",
+         detail::counted(static_cast<long long>(labels.size()), "label"), "; check the length and the labels"});
   detail::require_labels(labels, classes);
   dataset_storage s = detail::storage_of_tokens(tokens, vocabulary, length, samples);
   s.labels = std::move(labels);
@@ -98,8 +99,10 @@ TYPENET_INLINE dataset in_memory_token_classes(int length, int vocabulary, std::
   detail::require_vocabulary(what, length, vocabulary, tokens);
   std::int64_t const samples = detail::count_sequences(what, length, tokens.size());
   if (labels.size() != tokens.size())
-    detail::throw_error<data_error>({what, ": each token must have a label; found ", tokens.size(), " tokens and ",
-                                     labels.size(), " labels; give tokens without a class the label ", ignored});
+    detail::throw_error<data_error>({what, ": each token must have a label; found ",
+                                     detail::counted(static_cast<long long>(tokens.size()), "token"), " and ",
+                                     detail::counted(static_cast<long long>(labels.size()), "label"),
+                                     "; give tokens without a class the label ", ignored});
   std::size_t none = 0;
   for (std::size_t i = 0; i < labels.size(); ++i) {
     std::int32_t const found = labels[i];

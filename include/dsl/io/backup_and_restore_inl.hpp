@@ -128,9 +128,9 @@ TYPENET_INLINE bool backup_and_restore::look(fit_run& run) {
   if (options_.restore) return true;
   // If this run is killed before it has written a state, the next one must not resume from the old file.
   if (std::rename(path().c_str(), before().c_str()) != 0)
-    throw file_error(
-        detail::message({"backup_and_restore: ", path(), " must be a file that can be renamed to ", before(),
-                         "; renaming failed: ", std::generic_category().message(errno), "; remove one of them"}));
+    throw file_error(detail::message({"backup_and_restore: ", path(), " must be a file that can be renamed to ",
+                                      before(), "; renaming failed: ", std::generic_category().message(errno),
+                                      "; make the folder writable or, if ", before(), " is a folder, remove that"}));
   has_before_ = true;
   return false;
 }
@@ -146,13 +146,14 @@ TYPENET_INLINE void backup_and_restore::check(fit_run const& run, detail::checkp
                          " must contain the state of a run; found only weights, as save_weights writes them; choose "
                          "another name, or load them with load_weights"}));
   if (at.epoch + (at.step > 0 ? 1 : 0) > run.epochs)
-    throw option_error(detail::message({"backup_and_restore: ", path(), " already has ", at.epoch,
-                                        at.epoch == 1 ? " epoch" : " epochs",
-                                        at.step > 0 ? " and part of the next" : "", ", but this run has ", run.epochs,
-                                        "; set .epochs to ", at.epoch + (at.step > 0 ? 1 : 0), " or more"}));
+    throw option_error(
+        detail::message({"backup_and_restore: ", path(), " already has ", detail::counted(at.epoch, "epoch"),
+                         at.step > 0 ? " and part of the next" : "", ", but this run has ", run.epochs,
+                         "; set .epochs to ", at.epoch + (at.step > 0 ? 1 : 0), " or more"}));
   if (at.batch_size == run.batch_size && at.steps_an_epoch == run.steps) return;
-  std::string const differ = detail::message({at.steps_an_epoch, " batches of ", at.batch_size, ", but this run has ",
-                                              run.steps, " batches of ", run.batch_size});
+  std::string const differ =
+      detail::message({detail::counted(at.steps_an_epoch, "batch", "batches"), " of ", at.batch_size,
+                       ", but this run has ", detail::counted(run.steps, "batch", "batches"), " of ", run.batch_size});
   if (at.step > 0)
     throw option_error(detail::message({"backup_and_restore: ", path(), " is from the middle of an epoch of ", differ,
                                         "; use the same batch size and data, or remove the file"}));

@@ -142,7 +142,8 @@ TYPENET_INLINE checkpoint_reader::checkpoint_reader(graph_view const& g, std::st
                              : "; give another file, or use save_safetensors and load_safetensors(trainer, path, "
                                "{.skip_mismatch = true}) to transfer the weights that fit"}));
   }
-  need_or(head.numbers == expected, "has a different number of weights than its network; ");
+  need_or(head.numbers == expected, message({"must have ", expected, " numbers, as its network has; found ",
+                                             static_cast<long long>(head.numbers), ": it is damaged; "}));
   arrays_ = callbacks_ - static_cast<std::size_t>(head.numbers) * sizeof(float);
   check_position();
 }

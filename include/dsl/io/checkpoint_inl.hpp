@@ -252,8 +252,8 @@ TYPENET_INLINE saved_run restore_run(trainer& t, std::string const& bytes, std::
                                             "; use the same seed, or remove the file to start from the beginning"}));
   process_checks const* const processes = t.engine().processes();
   if (head.replicas != t.engine().replicas() && (!processes || processes->process() == 0))
-    on_warning(message({"checkpoint: ", name, " is from a run with ", static_cast<long long>(head.replicas),
-                        head.replicas == 1 ? " tower" : " towers", ", but this one has ", t.engine().replicas(),
+    on_warning(message({"checkpoint: ", name, " is from a run with ", detail::counted(head.replicas, "tower"),
+                        ", but this one has ", t.engine().replicas(),
                         "; if the batch per tower is unchanged, each epoch has a different number of steps, and the "
                         "learning rate has a different effect"})
                    .c_str());

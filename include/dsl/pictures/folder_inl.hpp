@@ -158,12 +158,14 @@ TYPENET_INLINE picture_folder read_picture_files(std::vector<std::string> files,
                                                  picture_folder_options const& options) {
   detail::require_colours(sample);
   if (files.size() != labels.size())
-    throw data_error(detail::message({"picture_folder: each file must have a label; found ", files.size(),
-                                      " files and ", labels.size(), " labels"}));
+    throw data_error(detail::message({"picture_folder: each file must have a label; found ",
+                                      detail::counted(static_cast<long long>(files.size()), "file"), " and ",
+                                      detail::counted(static_cast<long long>(labels.size()), "label")}));
   if (std::vector<std::string> const& names = options.class_names;
       !names.empty() && names.size() != static_cast<std::size_t>(classes < 0 ? 0 : classes))
     throw option_error(detail::message({"picture_folder: class_names must have a name for each class; found ",
-                                        names.size(), " names for ", classes, " classes"}));
+                                        detail::counted(static_cast<long long>(names.size()), "name"), " for ",
+                                        detail::counted(classes, "class", "classes")}));
   std::vector<std::string> skipped =
       detail::skip_unreadable(files, sample, options, [&](std::ptrdiff_t i) { labels.erase(labels.begin() + i); });
   auto const source = std::make_shared<detail::picture_source const>(std::move(files), sample, options);
@@ -177,9 +179,9 @@ TYPENET_INLINE picture_folder read_picture_files(std::vector<std::string> files,
   if (values < 1)
     throw data_error(detail::message({"picture_folder: each file must have 1 value or more; found ", values}));
   if (wanted.size() != files.size() * static_cast<std::size_t>(values))
-    throw data_error(
-        detail::message({"picture_folder: each file must have ", values, values == 1 ? " value" : " values", "; found ",
-                         files.size(), " files and ", wanted.size(), " values"}));
+    throw data_error(detail::message({"picture_folder: each file must have ", detail::counted(values, "value"),
+                                      "; found ", detail::counted(static_cast<long long>(files.size()), "file"),
+                                      " and ", detail::counted(static_cast<long long>(wanted.size()), "value")}));
   std::vector<std::string> skipped = detail::skip_unreadable(files, sample, options, [&](std::ptrdiff_t i) {
     wanted.erase(wanted.begin() + i * values, wanted.begin() + (i + 1) * values);
   });

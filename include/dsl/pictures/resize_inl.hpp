@@ -128,7 +128,8 @@ TYPENET_INLINE rgb_picture centre_square(rgb_picture const& p) {
 
 TYPENET_INLINE rgb_picture resized(rgb_picture const& p, int width, int height) {
   if (width < 1 || height < 1 || width > most_pixels / height)
-    throw option_error(detail::message({"resized: an image must have 1 pixel or more; found ", width, " x ", height}));
+    throw option_error(detail::message(
+        {"resized: an image must have 1 to 67,108,864 pixels; found ", width, " x ", height, "; choose another size"}));
   rgb_picture out{width, height,
                   std::vector<std::uint8_t>(3 * static_cast<std::size_t>(width) * static_cast<std::size_t>(height))};
   std::uint8_t* const bytes = out.pixels.data();

@@ -43,7 +43,8 @@ TYPENET_INLINE mpi::mpi(mpi_options const& o)
       throw executor_error("mpi: MPI_Init_thread failed");
     if (provided < MPI_THREAD_SERIALIZED) {
       MPI_Finalize();
-      throw executor_error("mpi: this MPI can't be called from several threads");
+      throw executor_error(
+          "mpi: this MPI can't be called from several threads; use one that provides MPI_THREAD_SERIALIZED");
     }
   }
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

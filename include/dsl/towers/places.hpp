@@ -23,8 +23,6 @@ struct tower_factory {
   int cores_a_tower = 0;  // cores of the host that make a device; 0: it computes elsewhere
 };
 
-/// Returns a count of towers as text: "1 tower" or "2 towers".
-[[gnu::cold]] inline std::string of_towers(int count) { return message({count, count == 1 ? " tower" : " towers"}); }
 /// Returns the part of a message that names the available devices, and what to do. `each` is the number of cores of a
 /// device, or 0 if devices are not cores.
 [[gnu::cold]] std::string devices_there(int devices, int each, int cores);

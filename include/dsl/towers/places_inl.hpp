@@ -14,10 +14,17 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
+/// Returns a number of devices by their names: "device 0", "devices 0 and 1", "devices 0 to 3".
+[[gnu::cold]] inline std::string first_devices(int count) {
+  if (count == 1) return "device 0";
+  return message({"devices 0 ", count == 2 ? "and " : "to ", count - 1});
+}
+
 TYPENET_INLINE std::string devices_there(int devices, int each, int cores) {
-  std::string found = devices == 1 ? "only device 0 exists" : message({"only devices 0 to ", devices - 1, " exist"});
+  std::string const found = message({"only ", first_devices(devices), devices == 1 ? " exists" : " exist"});
   if (each == 0) return found;
-  return message({found, ", with ", each, " of ", cores, devices == 1 ? " cores" : " cores each"});
+  return message(
+      {found, devices == 1 ? ", with " : ", each with ", each, " of the machine's ", counted(cores, "core")});
 }
 
 TYPENET_INLINE void require_devices(towers const& t, int devices, int each, int cores) {
@@ -25,8 +32,8 @@ TYPENET_INLINE void require_devices(towers const& t, int devices, int each, int 
   char const* const whose = t.processes ? "this process's " : "";
   if (given == 0 && devices > 0 && t.count > devices)
     throw option_error(
-        message({"towers: ", whose, of_towers(t.count), " need devices 0 to ", t.count - 1, "; ",
-                 devices_there(devices, 0, 0), "; use ", of_towers(devices), devices == 1 ? "" : " or fewer"}));
+        message({"towers: ", whose, counted(t.count, "tower"), " need ", first_devices(t.count), "; ",
+                 devices_there(devices, 0, 0), "; use ", counted(devices, "tower"), devices == 1 ? "" : " or fewer"}));
   for (int i = 0; i < given; ++i) {
     int const device = t.devices[static_cast<std::size_t>(i)];
     if (device < 0)
@@ -51,9 +58,9 @@ TYPENET_INLINE list<core_set> places_of(tower_factory const& factory, towers con
   if (t.count < 1) throw option_error(message({"towers: there must be 1 or more; found ", t.count}));
   if (t.count > most) throw option_error(message({"towers: there can't be more than ", most, "; found ", t.count}));
   if (given > 0 && given != t.count)
-    throw option_error(message({"towers: ", of_towers(t.count), t.count == 1 ? " needs " : " need ", t.count,
-                                t.count == 1 ? " device" : " devices", "; found ", given, " in the list; list ",
-                                t.count, " or use ", of_towers(given)}));
+    throw option_error(
+        message({"towers: ", counted(t.count, "tower"), t.count == 1 ? " needs " : " need ", counted(t.count, "device"),
+                 "; found ", given, " in the list; list ", t.count, " or use ", counted(given, "tower")}));
   if (each > cores && given > 0 && cores > 0)
     throw option_error(message({"towers: each needs ", each, " cores; there are ", cores, "; use fewer threads"}));
   require_devices(t, each > 0 && given > 0 ? cores / each : factory.devices, each, cores);

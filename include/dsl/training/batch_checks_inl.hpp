@@ -178,8 +178,9 @@ TYPENET_INLINE void batch_checks::require_count(char const* what, std::size_t fo
   if (batch < 1 && found < 1) throw_error<data_error>({what, ": the batch is empty; pass at least one sample"});
   if (batch < 1) batch = 1;
   if (batch > 0x7fffffff || found != batch * static_cast<std::size_t>(each.size()))
-    throw_error<data_error>({what, " of a batch of ", batch, " must be ", batch, " times ", each.size(),
-                             " numbers of type ", type, "; found ", found, "; check the shape and the batch"});
+    throw_error<data_error>({what, " of a batch of ", batch, " must be ", batch * static_cast<std::size_t>(each.size()),
+                             " numbers of type ", type, ", ", each.size(), " for each sample; found ", found,
+                             "; check the shape and the batch"});
 }
 
 TYPENET_INLINE void batch_checks::require_size(int batch) {

@@ -67,7 +67,7 @@ class callback_state {
     T found = value;
     (*this)(key, found);
     if (restores_ && (found < least || found > most))
-      throw file_error(detail::message({from_, " has the ", key, " ", found, "; expected ", least, " to ", most,
+      throw file_error(detail::message({from_, " must have ", least, " to ", most, " as \"", key, "\"; found ", found,
                                         "; the file is damaged; remove it to start from the beginning"}));
     value = found;
   }
@@ -78,8 +78,8 @@ class callback_state {
   /// Saves a text, or requires that the file has the same text. Throws file_error if the text in the file differs.
   [[gnu::cold]] void same(char const* key, std::string const& value);
 
-  /// Throws file_error if `holds` is false, a condition that several numbers of the file must meet together.
-  [[gnu::cold]] void need(bool holds, char const* what) const;
+  /// Throws file_error if an array that was restored under `key` does not have `wanted` numbers.
+  [[gnu::cold]] void need_count(char const* key, std::size_t found, std::size_t wanted) const;
 
   /// The largest value that any counter of a run may have, such as its steps or the bytes of its log.
   static constexpr std::int64_t largest_count = std::int64_t{1} << 53;

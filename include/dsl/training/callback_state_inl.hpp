@@ -28,10 +28,11 @@ TYPENET_INLINE void callback_state::same(char const* key, std::string const& val
                          "; use the same ", key, ", or remove the file to start from the beginning"}));
 }
 
-TYPENET_INLINE void callback_state::need(bool holds, char const* what) const {
-  if (restores_ && !holds)
-    throw file_error(detail::message(
-        {from_, " must have ", what, "; found others; the file is damaged; remove it to start from the beginning"}));
+TYPENET_INLINE void callback_state::need_count(char const* key, std::size_t found, std::size_t wanted) const {
+  if (restores_ && found != wanted)
+    throw file_error(
+        detail::message({from_, " must have ", detail::counted(static_cast<long long>(wanted), "number"), " as \"", key,
+                         "\"; found ", found, "; the file is damaged; remove it to start from the beginning"}));
 }
 
 TYPENET_INLINE void callback_state::write(char const* key, void const* data, std::size_t size) {

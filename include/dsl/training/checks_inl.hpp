@@ -114,8 +114,7 @@ TYPENET_INLINE void require_pixel_classes(graph_view const& g, int k, loss l, da
          "x", out.width, "; end it with conv2d<", data.classes, ", 1> and softmax2d"});
   for (std::int64_t i = 0; i < data.size * data.labels_each(); ++i)
     if (data.labels(0)[i] >= 0) return;
-  throw_error<data_error>({what, ": at least one pixel must have a class; found ", data.size,
-                           data.size == 1 ? " image" : " images",
+  throw_error<data_error>({what, ": at least one pixel must have a class; found ", counted(data.size, "image"),
                            " without a labelled pixel; choose another part of the data"});
 }
 
@@ -127,25 +126,23 @@ TYPENET_INLINE void require_target(graph_view const& g, int k, loss l, dataset c
   std::string const own = owner_of_output(g, k), whose = k == 0 ? "the data set" : "its target";
   char const* const other =
       k == 0 ? "" : ", or the output needs another target; see with_class_target() and similar functions";
-  std::string const has =
-      message({what, ": ", own, " has ", outputs, k == 0 ? " output" : " number", outputs == 1 ? "" : "s", ", but "});
+  std::string const has = message({what, ": ", own, " has ", counted(outputs, k == 0 ? "output" : "number"), ", but "});
   bool const one_of_two = outputs == 1 && data.classes == 2 && targets_for(l, data) == target_kind::values;
   if (data.has_classes() && targets_for(l, data) == target_kind::classes && !out.is_flat())
     throw_error<option_error>({what, ": ", k == 0 ? "the network's output" : own,
                                " must be flat if each sample has a class; found ", out.channels, "x", out.height, "x",
                                out.width, "; end it with flatten or global_avg_pool2d, or give each pixel a class"});
   if (data.has_classes() && data.classes != outputs && !one_of_two)
-    throw_error<option_error>({has, whose, " has ", data.classes, data.classes == 1 ? " class" : " classes",
+    throw_error<option_error>({has, whose, " has ", counted(data.classes, "class", "classes"),
                                "; the last dense layer must have one unit per class", other});
   if (data.has_classes()) return;
   if (l == loss::categorical_crossentropy)
     throw_error<option_error>(
         {what, ": categorical_crossentropy needs one class per sample, but ",
-         k == 0 ? "the data set" : "the target of " + own, " has ", data.values,
-         data.values == 1 ? " value" : " values", "; give ",
+         k == 0 ? "the data set" : "the target of " + own, " has ", counted(data.values, "value"), "; give ",
          k == 0 ? "compile() another loss, such as mean_squared_error" : "it another loss in compile(), with .losses"});
   if (data.values != outputs)
-    throw_error<option_error>({has, whose, " has ", data.values, data.values == 1 ? " value" : " values",
+    throw_error<option_error>({has, whose, " has ", counted(data.values, "value"),
                                " per sample; the last dense layer must have one unit per value", other});
 }
 
@@ -285,12 +282,13 @@ TYPENET_INLINE void require_fit(graph_view const& g, per_output<loss> const& l, 
                                 fit_options const& o) {
   option_check const fit{"fit"};
   fit.need(o.epochs >= 1, "epochs must be 1 or more", o.epochs);
-  fit.need(o.initial_epoch >= 0 && o.initial_epoch < o.epochs, "initial_epoch must be 0 to epochs - 1",
-           o.initial_epoch);
+  if (o.initial_epoch < 0 || o.initial_epoch >= o.epochs)
+    throw_error<option_error>({"fit: initial_epoch must be 0 to ", o.epochs - 1, ", since .epochs is ", o.epochs,
+                               "; found ", o.initial_epoch});
   fit.need(o.batch_size >= 1, "batch_size must be 1 or more", o.batch_size, "try 64");
   if (o.batch_size > data.size)
     throw_error<option_error>({"fit: batch_size is ", o.batch_size, ", but there ", data.size == 1 ? "is" : "are",
-                               " only ", data.size, data.size == 1 ? " sample" : " samples", "; use a smaller batch"});
+                               " only ", counted(data.size, "sample"), "; use a smaller batch"});
   if (parameter_count(g) > 0 && trainable_parameter_count(g) == 0)
     throw_error<option_error>({"fit: the network must have a parameter to train; found ", parameter_count(g),
                                ", all of them frozen; take a layer out of frozen<...>"});

@@ -80,8 +80,11 @@ TYPENET_INLINE engine_options checked_options(graph_view const& g, update_rule c
       throw_error<option_error>(
           {"class_weights: there must be one for each of the network's ", classes, " classes; found ", found});
     bool weighs = false;
-    for (float const w : o.class_weights) {
-      weights.need(isfinite(w) && w >= 0, "each must be finite and at least 0", static_cast<double>(w));
+    for (std::size_t c = 0; c < o.class_weights.size(); ++c) {
+      float const w = o.class_weights[c];
+      if (!isfinite(w) || w < 0)
+        throw_error<option_error>(
+            {"class_weights: each must be finite and at least 0; found ", static_cast<double>(w), " for class ", c});
       weighs = weighs || w > 0;
     }
     weights.need(weighs, "at least one must be above 0", "only zeros");
@@ -90,8 +93,9 @@ TYPENET_INLINE engine_options checked_options(graph_view const& g, update_rule c
   for (std::size_t i = 0; i < o.loss_weights.size(); ++i) {
     loss_weights.resize(static_cast<std::size_t>(outputs), 1);
     double const weight = o.loss_weights[i].weight;
-    option_check{"loss_weights"}.need(weight >= 0 && weight < 1e30, "each must be at least 0 and less than 1e30",
-                                      weight);
+    if (!(weight >= 0 && weight < 1e30))
+      throw_error<option_error>({"loss_weights: each must be at least 0 and less than 1e30; found ", weight,
+                                 " for output ", o.loss_weights[i].output});
     loss_weights[static_cast<std::size_t>(output_named(g, o.loss_weights, i, "loss_weights"))] = weight;
   }
   double all = loss_weights.empty() ? 1 : 0;

@@ -46,8 +46,9 @@ TYPENET_INLINE double confusion_matrix::mean(double (confusion_matrix::*of_class
 
 TYPENET_INLINE void confusion_matrix::on_begin(dataset const& data) {
   if (!data.has_classes())
-    detail::throw_error<option_error>({"confusion_matrix: it counts classes, but the data set has ", data.values,
-                                       " values per sample; use regression_scores, r2_score, mae_score or mse_score"});
+    detail::throw_error<option_error>({"confusion_matrix: it counts classes, but the data set has ",
+                                       detail::counted(data.values, "value"),
+                                       " per sample; use regression_scores, r2_score, mae_score or mse_score"});
   pixels_ = data.labels_each();
   names_.clear();
   for (int c = 0; c < data.classes; ++c) names_.push_back(data.class_name(c));

@@ -60,7 +60,7 @@ TYPENET_INLINE void early_stopping_on::state(callback_state& s) {
   s("stopped epoch", stopped_epoch_, 0, last);
   s("wait", wait_, 0, epochs_);
   s("best weights", best_weights_);
-  s.need(best_weights_.empty() || best_weights_.size() == weights_, "best weights of this network");
+  if (!best_weights_.empty()) s.need_count("best weights", best_weights_.size(), weights_);
 }
 
 TYPENET_INLINE early_stopping_on::early_stopping_on(early_stopping_options const& o, any_metric const& m)

@@ -31,9 +31,12 @@ TYPENET_INLINE output_scores const& scores_of(scores const& all, char const* out
     if (s.name == output) return s;
     names += (names.empty() ? "" : ", ") + s.name;
   }
-  throw option_error(message(
-      {"monitor: it is a metric of output ", output, "; the network has ",
-       names.empty() ? "only its result, whose metrics are train_loss, val_loss and so on" : "the outputs " + names}));
+  if (names.empty())
+    throw option_error(
+        message({"monitor: it must be a metric of the network's only output, such as val_loss; found one of "
+                 "an output ",
+                 output}));
+  throw option_error(message({"monitor: its output must be one of ", names, "; found ", output}));
 }
 
 TYPENET_INLINE double value_of(scores const& all, char const* metric) {

@@ -16,8 +16,10 @@ namespace dsl::TYPENET_MODE {
 
 TYPENET_INLINE double regression_scores::r2(int output) const {
   if (count_ <= 0) return 0;
-  detail::option_check{"regression_scores"}.need(output >= 0 && output < outputs_,
-                                                 "the output must be one of the network's", output);
+  if (output < 0 || output >= outputs_)
+    detail::throw_error<option_error>({"regression_scores: the output must be ",
+                                       outputs_ == 1 ? "0" : detail::message({"0 to ", outputs_ - 1}), "; found ",
+                                       output});
   double const* const of = moments_.data() + 3 * output;
   double const samples = count_ / outputs_;
   double const spread = of[1] - of[0] * of[0] / samples;

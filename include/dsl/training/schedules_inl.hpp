@@ -26,7 +26,7 @@ namespace dsl::TYPENET_MODE {
 TYPENET_INLINE double poly_decay::operator()(int epoch) const {
   if (epochs < 1) detail::throw_error<option_error>({"poly_decay: epochs must be 1 or more; found ", epochs});
   if (epoch < 0 || epoch > epochs)
-    throw option_error(detail::message({"poly_decay: it is set for ", epochs, epochs == 1 ? " epoch" : " epochs",
+    throw option_error(detail::message({"poly_decay: it is set for ", detail::counted(epochs, "epoch"),
                                         "; found epoch ", epoch + 1, "; give it the same number of epochs as fit"}));
   return base * detail::pow(1.0 - static_cast<double>(epoch) / epochs, power);
 }

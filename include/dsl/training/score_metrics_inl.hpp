@@ -14,8 +14,8 @@ namespace dsl::detail::TYPENET_MODE {
 
 TYPENET_INLINE void largest_outputs::on_begin(dataset const& data) {
   if (!data.has_classes())
-    throw_error<option_error>({"top_k_accuracy: samples must have classes; found ", data.values,
-                               data.values == 1 ? " value" : " values", " per sample; use r2_score<> or mae_score"});
+    throw_error<option_error>({"top_k_accuracy: samples must have classes; found ", counted(data.values, "value"),
+                               " per sample; use r2_score<> or mae_score"});
   if (k_ > data.classes)
     throw_error<option_error>({"top_k_accuracy: K must be at most the number of classes, ", data.classes, "; found ",
                                k_, "; choose a smaller one"});

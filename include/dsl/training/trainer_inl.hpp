@@ -695,8 +695,8 @@ TYPENET_INLINE void trainer::check_rate(fit_run const& run) {
 
 TYPENET_INLINE void trainer::refuse_rate(fit_run const& run) {
   detail::throw_error<option_error>({"learning_rate: it must be at least 0 and less than 1e30; found ",
-                                     run.learning_rate, " in epoch ", run.epoch + 1, " after ", run.step,
-                                     " batches; a callback set it"});
+                                     run.learning_rate, " in epoch ", run.epoch + 1, " after ",
+                                     detail::counted(run.step, "batch", "batches"), "; a callback set it"});
 }
 
 TYPENET_INLINE dsl::normalization trainer::normalization() const {

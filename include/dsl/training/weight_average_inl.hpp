@@ -66,7 +66,8 @@ TYPENET_INLINE void weight_averager::state(callback_state& s) {
   s("since", since_, 0, s.largest_count), s("taken", taken_, 1, s.largest_count), s("average", average_),
       s("own", own_);
   if (!s.restores()) return;
-  s.need(average_.size() == count_weights(engine_) && own_.size() == average_.size(), "weights of this network");
+  s.need_count("average", average_.size(), count_weights(engine_));
+  s.need_count("own", own_.size(), count_weights(engine_));
   write_weights(engine_, own_);
 }
 

@@ -311,9 +311,8 @@ class engine : public dsl::engine {
     }
   }
   [[gnu::cold, noreturn]] void refuse_without_inputs() const {
-    detail::throw_error<option_error>({"batch: besides the first, the network has ",
-                                       further_inputs(graph_, graph_.size.nodes),
-                                       " more inputs; found none; set .further"});
+    detail::throw_error<option_error>({"batch: the network has ", further_inputs(graph_, graph_.size.nodes) + 1,
+                                       " inputs; found only the first; set .further"});
   }
   program& program_of(int which) const {
     if (which < 0 || which >= programs_.size())

@@ -109,11 +109,11 @@ TYPENET_INLINE std::vector<std::vector<float>> weight_reader::read(loaded_weight
   list_unexpected(found, std::move(used), std::move(below));
   if (options_.strict || found.loaded == 0) require_all(found);
   if (found.loaded == 0 && !found.mismatched.empty())
-    file_.fail(fault::unsuitable_weights, found.mismatched[0],
-               "must have at least one weight whose shape fits the network; found " +
-                   std::to_string(found.mismatched.size()) + " with other shapes, the first of which is " +
-                   shown(found.mismatched[0]),
-               "give another file, or the network that it belongs to");
+    file_.fail(
+        fault::unsuitable_weights, found.mismatched[0],
+        "must have at least one weight whose shape fits the network; found only weights of other shapes, such as " +
+            shown(found.mismatched[0]),
+        "give another file, or the network that it belongs to");
   return all;
 }
 

@@ -102,8 +102,7 @@ TYPENET_INLINE loaded_weights weight_reader::check(engine const& e, weight_layou
     if (is_wanted(t.name) && !std::binary_search(used.begin(), used.end(), t.name)) found.unexpected.push_back(t.name);
   if (options_.strict || found.loaded == 0) require_all(found, e.graph());
   if (found.loaded == 0 && !found.mismatched.empty())
-    fail("must have at least one weight whose shape fits the network; found " +
-             std::to_string(found.mismatched.size()) + " with other shapes, the first of which is " +
+    fail("must have at least one weight whose shape fits the network; found only weights of other shapes, such as " +
              shown(found.mismatched[0]),
          "give another file, or the network that it belongs to");
   return found;

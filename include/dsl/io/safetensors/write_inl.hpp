@@ -43,7 +43,7 @@ TYPENET_INLINE std::string make_header(std::vector<source>& tensors, text_by_nam
     need(t.name != metadata_name, "no tensor may be called __metadata__");
     need(t.shape.size() <= largest_rank, shown(t.name) + " must have at most 64 axes");
     std::string const which = shown(t.name) + " of " + facts_of(t.type).name + " " + shown(t.shape) + " must ";
-    need(bytes_of(t.type, t.shape, bytes) == size_problem::none, which + "fill whole bytes, of a number below 2^64");
+    need(bytes_of(t.type, t.shape, bytes) == size_problem::none, which + "take a whole number of bytes, below 2^64");
     need(bytes == t.bytes.size(),
          which + "have " + std::to_string(bytes) + " bytes; found " + std::to_string(t.bytes.size()));
     if (json.size() > 1) json += ",";
