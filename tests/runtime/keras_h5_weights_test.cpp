@@ -10,6 +10,7 @@
 #include <dsl/placement.hpp>
 #include <dsl/towers.hpp>
 #include <dsl/training/fingerprint.hpp>
+#include <dsl/training/initialize.hpp>
 
 #include <algorithm>
 #include <cmath>
