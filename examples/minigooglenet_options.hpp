@@ -55,7 +55,8 @@ inline std::string foreign_format(std::string const& path) {
 }
 /// Returns the format that a file's name selects.
 inline weights_function writer(std::string const& path) {
-  return path.ends_with(".safetensors") ? safetensors : dsl::save_weights;
+  constexpr weights_function own = dsl::save_weights;
+  return path.ends_with(".safetensors") ? safetensors : own;
 }
 
 struct settings {
