@@ -21,7 +21,7 @@ namespace dsl::detail::TYPENET_MODE {
 }
 
 TYPENET_INLINE std::string devices_there(int devices, int each, int cores) {
-  std::string const found = message({"only ", first_devices(devices), devices == 1 ? " exists" : " exist"});
+  std::string found = message({"only ", first_devices(devices), devices == 1 ? " exists" : " exist"});
   if (each == 0) return found;
   return message(
       {found, devices == 1 ? ", with " : ", each with ", each, " of the machine's ", counted(cores, "core")});

@@ -93,7 +93,7 @@ TYPENET_INLINE engine_options checked_options(graph_view const& g, update_rule c
   for (std::size_t i = 0; i < o.loss_weights.size(); ++i) {
     loss_weights.resize(static_cast<std::size_t>(outputs), 1);
     double const weight = o.loss_weights[i].weight;
-    if (!(weight >= 0 && weight < 1e30))
+    if (weight < 0 || !(weight < 1e30))  // or not a number
       throw_error<option_error>({"loss_weights: each must be at least 0 and less than 1e30; found ", weight,
                                  " for output ", o.loss_weights[i].output});
     loss_weights[static_cast<std::size_t>(output_named(g, o.loss_weights, i, "loss_weights"))] = weight;
