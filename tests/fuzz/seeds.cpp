@@ -8,16 +8,22 @@
 #include <dsl/io/classes_file.hpp>
 #include <dsl/io/event_records.hpp>
 #include <dsl/io/safetensors.hpp>
+#ifdef TYPENET_HAS_CUDA
+#include <dsl/executors/cuda/nvrtc.hpp>
+#include <dsl/executors/cuda/plan_cache.hpp>
+#endif
 
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "fuzz/state_network.hpp"
 #include "support/picture_files.hpp"
+#include "support/temporary_directory.hpp"
 
 // Writes the corpora: fuzz_seeds tests/fuzz/corpus. Files that a fuzzer has found are beside them.
 
@@ -120,6 +126,75 @@ void events() {
   seed("events", "bad_beginning", detail::first_records(1.7e9));
 }
 
+std::string contents(std::string const& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+#ifdef TYPENET_HAS_CUDA
+void cached_plans() {
+  cu::backend::stored_plan plan{.facts = {.engine = 22, .numerical_notes = 9, .workspace = 4096}};
+  plan.facts.knobs = {{.type = 2, .value = 16}, {.type = 13, .value = 0}};
+  plan.json = "{\"engine\": 22}";
+  std::string const text = cu::backend::to_text("a device; a convolution; first", plan);
+  seed("plan_cache", "good_plan", "f" + text);
+  seed("plan_cache", "good_sum", "r" + text);
+  seed("plan_cache", "bad_sum", "r" + text.substr(0, text.size() - 2) + "\n");
+  seed("plan_cache", "bad_convolution", "f" + cu::backend::to_text("a device; another; first", plan));
+  seed("plan_cache", "good_trials", "rtypenet trials 1\n4711 a machine: engine 2, knobs\n0: engine 1, knobs 2=16\n");
+  test::temporary_directory const here;
+  cu::cubin_file const kernels(here.path.string(), "a program", "sm_80", 13, 0);
+  kernels.write("code");
+  seed("plan_cache", "good_kernels", "r" + contents(here / kernels.name()));
+  seed("plan_cache", "bad_kernels", "r" + contents(here / kernels.name()) + "s");
+}
+#endif
+
+void command_lines() {
+  seed("command_line", "good_demo",
+       "--output\nplot.png\n--synthetic\n--epochs\n4\n--batch-size\n32\n--bn-momentum\n0.9");
+  seed(
+      "command_line", "good_long",
+      "-o\nplot.svg\n--synthetic\n--gpus\n2\n--merge\nall_reduce\n--schedule\none_cycle\n--swa\n2\n--ema\n0.9\n--"
+      "augment\n"
+      "crop_flip_cutout\n--cutout-epochs\n3\n--crop-border\nedge\n--best\nbest-{epoch:02d}\n--csv\nlog.csv\n--seed\n7");
+  seed("command_line", "good_adam", "-o\na.png\n--synthetic\n--optimizer\nadamw\n--weight-decay\n1e-4\n--clip-norm\n1");
+  seed("command_line", "bad_number", "--output\nplot.png\n--epochs\n0x10");
+  seed("command_line", "bad_names",
+       "--output\nplot.png\n--synthetic\n--csv\n./plot.png.history.csv\n--weights\nplot.png");
+  seed("command_line", "bad_word", "--help");
+}
+
+/// Bytes that options() reads one by one.
+void numbers_of_options() {
+  auto const bytes = [](std::initializer_list<int> all) {
+    std::string text = "o";
+    for (int b : all) text += static_cast<char>(b);
+    return text;
+  };
+  // sgd with a momentum; the mean squared error, seed 5, verified; on reference
+  std::string const compiled = bytes({0, 0, 1, 0, 3, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 1, 1});
+  // three epochs, batches of 2; poly_decay, early_stopping, an average, all options of the loader
+  std::string const fitted =
+      bytes({3, 1, 1, 1, 0, 2, 5, 1, 0, 3, 0, 1, 3, 1, 3, 1, 0, 1, 0, 0, 1, 0, 1, 0, 0, 1}).substr(1);
+  seed("options", "good_training", compiled + fitted);
+  seed("options", "good_native", compiled.substr(0, compiled.size() - 1) + bytes({0, 0}).substr(1) + fitted);
+  seed("options", "bad_epochs", compiled);
+  seed("options", "bad_momentum", bytes({0, 0, 9}));
+  using namespace std::literals;
+  seed("options", "good_rank", "e1\0002\0\0\0\0\0\0avx2"s);
+  seed("options", "bad_isa", "e1\0002\0\0\0\0\0\0avx3"s);
+}
+
+/// Two networks, whose choices are bytes in no order: of the first the plan is checked, of the second the numbers.
+void graphs() {
+  for (int start : {0, 99}) {
+    std::string bytes(1, static_cast<char>(start));
+    for (int i = 1; i < 150; ++i) bytes += static_cast<char>(i * i * 37 % 251);
+    seed("graphs", start == 0 ? "good_plan" : "good_numbers", bytes);
+  }
+}
+
 void others() {
   std::string records;
   for (int i = 0; i < 1; ++i) records += std::string(1, static_cast<char>(i + 3)) + std::string(3072, '\x40');
@@ -197,7 +272,11 @@ void networks() {
 int main(int argc, char** argv) {
   if (argc != 2) return std::puts("usage: fuzz_seeds FOLDER"), 2;
   root = argv[1];
-  states(), tables(), arrays(), pictures(), tensors(), events(), others();
+  states(), tables(), arrays(), pictures(), tensors(), events(), command_lines(), numbers_of_options(), graphs(),
+      others();
+#ifdef TYPENET_HAS_CUDA
+  cached_plans();
+#endif
 #ifdef TYPENET_HAS_ONNX
   networks();
 #endif

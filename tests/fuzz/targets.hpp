@@ -30,16 +30,42 @@ bool onnx(std::string_view bytes);
 bool text(std::string_view bytes);
 /// The pattern of a file name, such as "{epoch:02d}".
 bool pattern(std::string_view bytes);
+/// A plan, a list of plans that failed, or compiled kernels in the cache of the GPU executor. The first byte is not
+/// part of the file: after 'f', the checksum of the plan is set right.
+bool plan_cache(std::string_view bytes);
+/// The command line of minigooglenet_cifar, one argument a line.
+bool command_line(std::string_view bytes);
+/// Numbers for the options of compile, fit and the optimizers, and the environment variables of launchers.
+bool options(std::string_view bytes);
+/// Not a file: the choices of a random network, of how to plan it and of what is done with it. The plan is verified and
+/// executed with hashes; native and reference must compute the same numbers.
+bool graphs(std::string_view bytes);
 
 struct named_target {
   char const* name;
   target run;
 };
 inline constexpr named_target targets[] = {
-    {"state", state},       {"safetensors", safetensors}, {"cifar", cifar},   {"csv", csv},         {"npy", npy},
-    {"pictures", pictures}, {"classes", classes},         {"events", events}, {"pattern", pattern}, {"text", text},
+    {"state", state},
+    {"safetensors", safetensors},
+    {"cifar", cifar},
+    {"csv", csv},
+    {"npy", npy},
+    {"pictures", pictures},
+    {"classes", classes},
+    {"events", events},
+    {"pattern", pattern},
+    {"text", text},
+    {"options", options},
+    {"graphs", graphs},
 #ifdef TYPENET_HAS_ONNX
     {"onnx", onnx},
+#endif
+#ifdef TYPENET_FUZZ_HAS_CLI11
+    {"command_line", command_line},
+#endif
+#ifdef TYPENET_HAS_CUDA
+    {"plan_cache", plan_cache},
 #endif
 };
 

@@ -468,6 +468,7 @@ TEST_CASE("the pipeline refuses options that make no sense", "[pipeline]") {
   require_error<dsl::option_error>([&] { load({.batch_size = 0}); }, {"batch_loader: batch_size", "found 0"});
   require_error<dsl::option_error>([&] { load({.prefetch = -1}); }, {"prefetch", "found -1"});
   require_error<dsl::option_error>([&] { load({.threads = 0}); }, {"threads", "found 0"});
+  require_error<dsl::option_error>([&] { load({.threads = 1025}); }, {"threads must be 1,024 or fewer", "found 1025"});
   require_error<dsl::option_error>([&] { load({.batch_size = 6, .drop_last = true}); }, {"batch_size", "found 6"});
   require_error<dsl::option_error>([&] { dsl::batch_loader{data.first(0), {}}; }, {"data set", "found 0"});
   require_error<dsl::option_error>([&] { dsl::batch_loader{dsl::dataset{}, {}}; }, {"data set"});

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <string_view>
 #include <vector>
 
 #include <dsl/graph/transfers.hpp>
@@ -18,8 +19,15 @@ namespace dsl::test {
 class dice {
  public:
   explicit dice(std::uint64_t seed) : state_(seed) {}
+  /// The first numbers are these bytes, so that a fuzzer chooses them.
+  explicit dice(std::string_view first) : state_(first.size()), first_(first) {}
 
   std::uint64_t bits() {
+    if (!first_.empty()) {
+      auto const b = static_cast<unsigned char>(first_.front());
+      first_.remove_prefix(1);
+      return b;
+    }
     std::uint64_t z = (state_ += 0x9E3779B97F4A7C15u);
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
@@ -35,6 +43,7 @@ class dice {
 
  private:
   std::uint64_t state_;
+  std::string_view first_{};
 };
 
 /// A custom operation that is planned but never computed.

@@ -128,6 +128,7 @@ TYPENET_INLINE void batch_loader::check() const {
   need(options_.batch_size > 0, "batch_size must be 1 or more", options_.batch_size, "try 64");
   need(options_.prefetch >= 0, "prefetch must be 0 or more", options_.prefetch, "try 2, or 0 for no threads");
   need(options_.threads > 0, "threads must be 1 or more", options_.threads, "for none, use prefetch = 0");
+  need(options_.threads <= 1024, "threads must be 1,024 or fewer", options_.threads, "use one for each core");
   bool const is_part = options_.part_size >= 0;
   if (is_part && (options_.part_first < 0 || !options_.drop_last ||
                   options_.part_first > options_.batch_size - options_.part_size))
