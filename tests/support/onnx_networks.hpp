@@ -154,6 +154,14 @@ void for_each_onnx_type(F f) {
   f.template operator()<network<picture, on<device<1>, conv_module<4, 3>>,
                                 concat<on<device<2>, conv2d<2, 3>>, on<device<1>, relu>>, flatten, dense<3>, softmax>>(
       "placed");
+  f.template operator()<
+      network<picture, conv2d<4, 3>, tap<"x">, relu, tap<"y">, conv2d<4, 3>, add<identity, from<"x">>,
+              channel_split<sequential<conv2d<2, 3>, tap<"z">>, sequential<add<identity, from<"z">>, conv2d<2, 1>>>,
+              concat<identity, from<"y">>>>("taps");
+  // The layers run in another order than the branches of the concat.
+  f.template operator()<network<picture, tap<"in">, conv2d<2, 3>, tap<"first">, from<"in">, conv2d<2, 1>, tap<"second">,
+                                concat<identity, from<"first">>, add<identity, concat<from<"first">, from<"second">>>>>(
+      "taps_in_turn");
   f.template operator()<mixed_network>("mixed");
   f.template operator()<odd_network>("odd");
 }

@@ -272,8 +272,41 @@ TYPENET_INLINE bool onnx_reader::fold() {
   if (type == "Where" || type == "Range" || type == "Trilu") return fold_mask(type);
   if (type == "ScatterND") return fold_scatter();
   if (type == "MatMul") return fold_product();
+  if (type == "BatchNormalization") return fold_batch_norm();
   if (type.starts_with("Reduce")) return fold_reduction(type);
   return fold_arithmetic(type);
+}
+
+TYPENET_INLINE bool onnx_reader::fold_batch_norm() {
+  onnx_constant const& a = *number(0);
+  need(a.dims.size() > 1 && !a.is_whole && a.count() > 0, "must normalise numbers with channels", "another tensor");
+  std::vector<std::int64_t> const channels{a.dims[1]};
+  std::size_t const count = static_cast<std::size_t>(a.dims[1]), batch = static_cast<std::size_t>(a.dims[0]);
+  std::size_t const area = a.count() / (count * batch);
+  std::vector<float> const gamma = parameter(1, channels), beta = parameter(2, channels);
+  bool const own = whole("training_mode", 0) != 0;  // the statistics are those of the constant itself
+  std::vector<float> const means = own ? std::vector<float>() : parameter(3, channels);
+  std::vector<float> const variances = own ? std::vector<float>() : parameter(4, channels);
+  double const epsilon = real("epsilon", 1e-5);
+  need(epsilon > 0, "must have an epsilon above 0", std::to_string(epsilon));
+  onnx_constant c = a;
+  for (std::size_t channel = 0; channel < count; ++channel) {
+    auto const for_each = [&](auto const& f) {
+      for (std::size_t n = 0; n < batch; ++n)
+        for (std::size_t i = 0; i < area; ++i) f((n * count + channel) * area + i);
+    };
+    double mean = own ? 0 : static_cast<double>(means[channel]);
+    double variance = own ? 0 : static_cast<double>(variances[channel]);
+    auto const all = static_cast<double>(batch * area);
+    if (own) {
+      for_each([&](std::size_t i) { mean += a.at(i) / all; });
+      for_each([&](std::size_t i) { variance += (a.at(i) - mean) * (a.at(i) - mean) / all; });
+    }
+    double const scale = static_cast<double>(gamma[channel]) / std::sqrt(variance + epsilon);
+    for_each([&](std::size_t i) { c.set(i, (a.at(i) - mean) * scale + static_cast<double>(beta[channel])); });
+  }
+  give(std::move(c));
+  return true;
 }
 
 }  // namespace dsl::detail::TYPENET_MODE

@@ -58,7 +58,7 @@ TYPENET_INLINE value onnx_lowering::child(onnx_tree const& t, value in, int& ind
     one_layer = &one_layer->children[0];
   static constexpr char const* words[] = {"layer",       "identity",      "sequential", "numbered", "named",
                                           "named_input", "named_output",  "residual",   "concat",   "add",
-                                          "multiply",    "channel_split", "repeat"};
+                                          "multiply",    "channel_split", "repeat",     "tap",      "from"};
   char const* word_of = words[static_cast<int>(one_layer->what)];
   if (one_layer->what == word::layer)
     word_of = layer(one_layer->layer).is_constant ? "frozen" : facts_of(layer(one_layer->layer).what).name;
@@ -84,6 +84,8 @@ TYPENET_INLINE value onnx_lowering::inside(onnx_tree const& t, value in) {
       return out;
     }
     case word::identity: return in;
+    case word::tap: b_.tap(onnx_name_of(t), in); return in;
+    case word::from: return b_.tapped(onnx_name_of(t), in);
     case word::repeat:
     case word::sequential: return children_of(t, in);
     case word::numbered: b_.number_children(); return children_of(t, in);

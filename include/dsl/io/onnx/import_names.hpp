@@ -23,6 +23,7 @@ class onnx_namer {
   using path = std::vector<std::string>;
 
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+  static bool is_mark(onnx_tree const& t) { return t.what == onnx_tree::word::tap || t.what == onnx_tree::word::from; }
   [[gnu::cold]] bool has_weights(onnx_tree const& t) const;
   /// Whether a layer without a path probably belongs to the same module as the layer before it.
   [[gnu::cold]] bool goes_with_the_last(onnx_tree const& t) const;

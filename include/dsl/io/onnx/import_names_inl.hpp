@@ -39,6 +39,7 @@ TYPENET_INLINE bool onnx_namer::has_weights(onnx_tree const& t) const {
 }
 
 TYPENET_INLINE bool onnx_namer::goes_with_the_last(onnx_tree const& t) const {
+  if (is_mark(t)) return true;
   op const kind = t.layer >= 0 ? net_.layers[at(t.layer)].what.kind : op::input;
   return kind == op::activation || kind == op::dropout;
 }
@@ -91,6 +92,7 @@ TYPENET_INLINE std::vector<onnx_tree> onnx_namer::grouped(std::vector<onnx_tree>
     std::size_t end = i + 1;
     if (!alone[i] && !names[i].empty())
       while (end < all.size() && names[end] == names[i] && !alone[end]) ++end;
+    while (end > i + 1 && is_mark(all[end - 1])) --end;  // a single layer in a name is not numbered
     std::vector<onnx_tree> run(std::make_move_iterator(all.begin() + static_cast<std::ptrdiff_t>(i)),
                                std::make_move_iterator(all.begin() + static_cast<std::ptrdiff_t>(end)));
     bool weighs = false;
@@ -116,11 +118,14 @@ TYPENET_INLINE std::vector<onnx_tree> onnx_namer::grouped(std::vector<onnx_tree>
 TYPENET_INLINE bool onnx_namer::number(std::vector<onnx_tree>& all) {
   using word = onnx_tree::word;
   bool any = false;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    bool const named = all[i].what == word::named;
-    if (named && all[i].name != std::to_string(i)) return false;
-    if (!named && all[i].what != word::layer && all[i].what != word::identity) return false;
+  std::size_t place = 0;  // taps are not counted in the names of weights
+  for (onnx_tree const& each : all) {
+    bool const named = each.what == word::named;
+    if (is_mark(each)) continue;
+    if (named && each.name != std::to_string(place)) return false;
+    if (!named && each.what != word::layer && each.what != word::identity) return false;
     any = any || named;
+    ++place;
   }
   if (!any || all.size() < 2) return false;
   for (onnx_tree& each : all) {

@@ -222,6 +222,8 @@ class onnx_reader {
   [[gnu::cold]] onnx_layer in_windows(onnx_products const& p, char queries, shape const& s, double divisor);
   [[gnu::cold]] bool fold_scatter();
   [[gnu::cold]] bool fold_product();
+  /// Normalises a constant: weights that a network standardises before it uses them.
+  [[gnu::cold]] bool fold_batch_norm();
   [[gnu::cold]] onnx_value product(onnx_value a, onnx_value b);
   [[gnu::cold]] onnx_value sum(std::vector<onnx_value> all);
   [[gnu::cold]] std::vector<float> parameter(int i, std::vector<std::int64_t> const& dims);

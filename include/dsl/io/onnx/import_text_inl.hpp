@@ -220,6 +220,8 @@ TYPENET_INLINE std::pair<std::string, std::vector<onnx_tree const*>> onnx_printe
   switch (t.what) {
     case word::layer: return {onnx_layer_text(net_, net_.layers[static_cast<std::size_t>(t.layer)]), {}};
     case word::identity: return {"identity", {}};
+    case word::tap: return {"tap<" + onnx_quoted(t.name) + ">", {}};
+    case word::from: return {"from<" + onnx_quoted(t.name) + ">", {}};
     case word::sequential:
       // A branch with a single layer is written as that layer.
       if (children.size() == 1 && children[0]->what != word::repeat) return parts(*children[0]);
@@ -295,7 +297,7 @@ TYPENET_INLINE std::string onnx_identifier(std::string const& name) {
       "compl concat concept const const_cast constant constant_scale consteval constexpr constinit conv1d conv2d "
       "conv2d_transpose count_padding custom decltype default delete dense dilation do double dropout dsl "
       "dynamic_cast elementwise else elu embedding enum explicit export extern false features flatten float for "
-      "friend frozen gelu gelu_tanh global_avg_pool1d global_avg_pool2d glorot_normal glorot_uniform goto "
+      "friend from frozen gelu gelu_tanh global_avg_pool1d global_avg_pool2d glorot_normal glorot_uniform goto "
       "grid_attention group_norm groups gru hard_sigmoid hard_swish he_normal he_uniform head_norm identity if "
       "image initialized inline int intended kernel label last_step layer_norm leaky_relu learning_rate "
       "local_response_norm long lstm main max_pool1d max_pool2d merge_pixels mish model models multiply mutable "
@@ -303,7 +305,7 @@ TYPENET_INLINE std::string onnx_identifier(std::string const& name) {
       "or_eq pad padding pointwise_dense position_embedding private protected public reference register "
       "reinterpret_cast relu relu6 repeat requires residual return scaled sequence sequential shape short sigmoid "
       "signed silu sizeof softmax softmax2d softplus static static_assert static_cast std stochastic_depth stride "
-      "struct switch tanh template this thread_local throw token_numbers token_slice transpose_tokens true "
+      "struct switch tanh tap template this thread_local throw token_numbers token_slice transpose_tokens true "
       "truncated_normal try typedef typeid typename union unscaled_batch_norm unsigned upsample2d using virtual "
       "void volatile wchar_t weight_decay while window_attention xor xor_eq zero_pad2d zeros ";
   if (words.find(" " + text + " ") != std::string_view::npos) return text + "_";

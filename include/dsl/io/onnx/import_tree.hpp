@@ -25,19 +25,21 @@ struct onnx_tree {
     multiply,
     channel_split,
     repeat,
+    tap,
+    from,
   };
   word what = word::sequential;
   int layer = -1;                     // of a layer or an input
-  std::string name{};                 // of named words
+  std::string name{};                 // of named words and taps
   int count = 1;                      // of repeat
   bool numbers = false;               // whether weights are named by the places of the children
   std::vector<onnx_tree> children{};  // branches are sequentials
 };
 
-/// Returns the layers as a tree of sequences and branches. The graph must have one source, and paths that diverge must
-/// join again: the branches of a join begin at the last layer that all paths to the join go through. For any other
-/// graph, throws an onnx_error that names the layer. Branches of a concat that share layers are grouped: concat(a,
-/// b(x), c(x)) becomes concat(a, concat(b, c)(x)), provided that the other branches do not begin with x.
+/// Returns the layers as a tree of sequences and branches. The branches of a join begin at the last layer that all
+/// paths to the join go through. Where branches share layers otherwise, the layers are in sequence, and taps skip over
+/// the distance. Branches of a concat that share layers are grouped: concat(a, b(x), c(x)) becomes concat(a, concat(b,
+/// c)(x)). If the graph is too large or does not depend on its input, throws an onnx_error that names the layer.
 [[gnu::cold]] onnx_tree onnx_tree_of(onnx_network& net, std::string const& file);
 
 /// Puts names around the layers, so that weights get the names of the file's paths. Also replaces equal neighbours by

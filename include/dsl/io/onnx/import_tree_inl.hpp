@@ -2,12 +2,15 @@
 #pragma once
 
 #include <dsl/detail/mode.hpp>
+#include <dsl/io/onnx/import_taps.hpp>
 #include <dsl/io/onnx/import_tree.hpp>
 #include <dsl/io/onnx/options.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,7 +22,15 @@ namespace dsl::detail::TYPENET_MODE {
 class onnx_tree_maker {
  public:
   onnx_tree_maker(onnx_network& net, std::string const& file)
-      : net_(net), file_(file), dominator_(net.layers.size(), none), live_(net.layers.size()), used_(live_) {}
+      : net_(net),
+        file_(file),
+        dominator_(net.layers.size(), none),
+        live_(net.layers.size()),
+        used_(live_),
+        tapped_(live_),
+        nested_(live_),
+        of_result_(live_),
+        readers_(net.layers.size()) {}
 
   [[gnu::cold]] onnx_tree make();
 
@@ -45,25 +56,39 @@ class onnx_tree_maker {
   /// Reorders the operands of tangled concats, and the weights of the convolution after them to match.
   /// The path of such a convolution ends with _reordered.
   [[gnu::cold]] void sort_concats();
-  /// Returns the layers on the path from layer `from`, which is not included, to layer `to`.
+  /// Returns the layers that compute layer `to` from layer `from`, without those that earlier branches contain.
   [[gnu::cold]] onnx_tree way(int from, int to, int depth);
+  /// Returns the numbers of these layers, in order. Layers inside the branches of a join are not among them.
+  [[gnu::cold]] std::vector<int> chain(int from, int to, int depth);
+  /// Whether the layers between join n and its dominator can be its branches: nothing else reads them, and branches
+  /// share only layers that another branch ends with or, of a concat, begins with.
+  [[gnu::cold]] bool is_nested(int n, int depth);
+  /// Appends a from<...> if the value that follows is not that of layer `from`.
+  [[gnu::cold]] void read_from(int from, int& current, onnx_tree& to);
+  /// Returns a join whose operands are named, but for the one that the layer before it computes.
+  [[gnu::cold]] onnx_tree flat_join(int n, int current);
+  [[gnu::cold]] onnx_tree from_tap(int n);
+  /// Whether the layers of a tree run in the order in which the file has them.
+  [[gnu::cold]] bool in_order(onnx_tree const& t, int& last) const;
   [[gnu::cold]] onnx_tree join(int n, int from, int depth);
   /// Returns the branches from layer `from` to the operands of join n. Of a concat, operands that share layers are one
   /// branch.
   [[gnu::cold]] std::vector<onnx_tree> branches(int n, std::vector<int> const& inputs, int from, int depth);
   /// Returns one branch of concat n, for some of its operands. All of these depend on layer `deep`.
   [[gnu::cold]] onnx_tree inner_concat(int n, std::vector<int> const& inputs, int from, int deep, int depth);
-  /// Whether a layer that two branches begin with may be computed in both: it has no weights and makes no random
-  /// numbers.
-  [[gnu::cold]] bool may_be_repeated(int n);
+  /// Whether a layer is computed in each branch that reads it, because it costs nothing.
+  bool is_repeated(int n) const { return layer(n).what.kind == op::flatten; }
   [[gnu::cold]] void add_outputs(int n, onnx_tree& to);
 
   onnx_network& net_;
   std::string const& file_;
   std::vector<int> dominator_;
-  std::vector<char> live_, used_;
+  std::vector<char> live_, used_, tapped_, nested_;
+  std::vector<char> of_result_;              // whether the network's result depends on it
+  std::vector<std::vector<int>> readers_;    // of layers that are alive
   mutable std::int64_t steps_ = 1 << 25;     // that common() may still take
-  int copies_ = 0;                           // of layers that are computed in several branches
+  std::int64_t nesting_steps_ = 1 << 22;     // that is_nested() may still take
+  bool is_flat_ = false;                     // whether no join has branches of its own
   std::vector<std::vector<int>> outputs_{};  // further outputs that begin at each layer
 };
 
@@ -100,15 +125,18 @@ TYPENET_INLINE void onnx_tree_maker::find_dominators() {
 
 TYPENET_INLINE void onnx_tree_maker::find_outputs() {
   outputs_.resize(net_.layers.size());
-  std::vector<char> of_result(net_.layers.size());
-  of_result[at(net_.outputs[0].second)] = 1;
-  for (int n = static_cast<int>(net_.layers.size()); n-- > 0;)
-    if (of_result[at(n)])
-      for (int in : layer(n).inputs) of_result[at(in)] = 1;
+  of_result_[at(net_.outputs[0].second)] = 1;
+  for (int n = static_cast<int>(net_.layers.size()); n-- > 0;) {
+    if (!live_[at(n)]) continue;
+    for (int in : layer(n).inputs) {
+      if (of_result_[at(n)]) of_result_[at(in)] = 1;
+      readers_[at(in)].push_back(n);
+    }
+  }
   for (std::size_t k = 1; k < net_.outputs.size(); ++k) {
     int const last = net_.outputs[k].second;
     int begin = last;
-    while (begin != none && !of_result[at(begin)]) begin = dominator_[at(begin)];
+    while (begin != none && !of_result_[at(begin)]) begin = dominator_[at(begin)];
     if (begin == last)
       fail(last, "must compute an output that nothing else reads, since a named_output<...> has layers of its own",
            "an output that the network's result depends on");
@@ -197,48 +225,134 @@ TYPENET_INLINE onnx_tree onnx_tree_maker::make() {
   find_outputs();
   if (!live_[0] || net_.outputs[0].second == 0)
     fail(0, "must be an input that the output depends on", "that the output is independent of it");
+  std::size_t const count = live_.size();
   onnx_tree all = way(0, net_.outputs[0].second, 0);
-  for (int n = 1; n < static_cast<int>(live_.size()); ++n)
+  int last = none;
+  if (net_.is_own && net_.outputs.size() == 1 && !in_order(all, last)) {  // so that it is the network that was saved
+    used_.assign(count, 0), tapped_.assign(count, 0);
+    is_flat_ = true;
+    all = way(0, net_.outputs[0].second, 0);
+  }
+  for (int n = 1; n < static_cast<int>(count); ++n)
     if (live_[at(n)] && !used_[at(n)])
       fail(n, "must be on a path that sequential layers and branches can describe", "other connections");
+  onnx_put_taps(all, tapped_);
+  return all;
+}
+
+TYPENET_INLINE bool onnx_tree_maker::in_order(onnx_tree const& t, int& last) const {
+  for (onnx_tree const& each : t.children)
+    if (!in_order(each, last)) return false;
+  bool const is_layer = t.layer >= 0 && t.what != onnx_tree::word::tap && t.what != onnx_tree::word::from;
+  if (!is_layer || t.layer >= static_cast<int>(live_.size()) || is_repeated(t.layer)) return true;
+  bool const later = t.layer > last;
+  last = t.layer;
+  return later;
+}
+
+TYPENET_INLINE bool onnx_tree_maker::is_nested(int n, int depth) {
+  std::vector<int> const& inputs = layer(n).inputs;
+  if (is_flat_ || depth > 30) return false;
+  int const begin = dominator_[at(n)];
+  std::map<int, std::size_t> branch;  // of each layer in between
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    for (std::vector<int> todo{inputs[i]}; !todo.empty();) {
+      int const v = todo.back();
+      todo.pop_back();
+      if (--nesting_steps_ < 0) return false;
+      if (v == begin || used_[at(v)]) continue;
+      auto const [found, is_new] = branch.emplace(v, i);
+      if (is_new) {
+        todo.insert(todo.end(), layer(v).inputs.begin(), layer(v).inputs.end());
+        continue;
+      }
+      bool const may_be_shared = found->second == i || is_repeated(v) ||
+                                 std::find(inputs.begin(), inputs.end(), v) != inputs.end() ||
+                                 (layer(n).what.kind == op::concat && common(inputs[i], inputs[found->second]) > begin);
+      if (!may_be_shared) return false;
+    }
+  }
+  for (auto const& [v, i] : branch)
+    for (int reader : readers_[at(v)])
+      if (reader != n && branch.count(reader) == 0 && !is_repeated(v) && (of_result_[at(reader)] || !of_result_[at(v)]))
+        return false;
+  return true;
+}
+
+TYPENET_INLINE std::vector<int> onnx_tree_maker::chain(int from, int to, int depth) {
+  std::vector<int> all;
+  for (std::set<int> todo{to}; !todo.empty();) {
+    int const n = *todo.rbegin();
+    todo.erase(n);
+    if (n == from || (used_[at(n)] && !is_repeated(n))) continue;
+    all.push_back(n);
+    std::vector<int> const& inputs = layer(n).inputs;
+    nested_[at(n)] = inputs.size() > 1 && is_nested(n, depth);
+    if (nested_[at(n)]) {
+      if (dominator_[at(n)] != none) todo.insert(dominator_[at(n)]);
+    } else {
+      todo.insert(inputs.begin(), inputs.end());
+    }
+  }
+  std::reverse(all.begin(), all.end());
+  return all;
+}
+
+TYPENET_INLINE onnx_tree onnx_tree_maker::from_tap(int n) {
+  onnx_tree t;
+  t.what = onnx_tree::word::from;
+  t.layer = n;
+  tapped_[at(n)] = 1;
+  return t;
+}
+
+TYPENET_INLINE void onnx_tree_maker::read_from(int from, int& current, onnx_tree& to) {
+  if (from != current) to.children.push_back(from_tap(from));
+  current = from;
+}
+
+TYPENET_INLINE onnx_tree onnx_tree_maker::flat_join(int n, int current) {
+  using word = onnx_tree::word;
+  op const kind = layer(n).what.kind;
+  onnx_tree all;
+  all.layer = n;
+  all.what = kind == op::add ? word::add : kind == op::multiply ? word::multiply : word::concat;
+  for (int in : layer(n).inputs) {
+    onnx_tree operand;
+    operand.what = word::identity;
+    all.children.push_back(in == current ? std::move(operand) : from_tap(in));
+  }
   return all;
 }
 
 TYPENET_INLINE onnx_tree onnx_tree_maker::way(int from, int to, int depth) {
-  if (depth > 40) fail(to, "must be inside at most 40 nested branches", "more");
   onnx_tree all;
-  for (int n = to; n != from;) {
+  int current = from;
+  if (from == 0 && depth == 0) add_outputs(0, all);
+  for (int n : chain(from, to, depth)) {
+    if (used_[at(n)] && !is_repeated(n)) continue;    // a branch contains it meanwhile
     std::vector<int> const inputs = layer(n).inputs;  // a copy, since layers may be added
-    op const kind = layer(n).what.kind;
-    if (used_[at(n)]++ && !may_be_repeated(n))
-      fail(n, "must be in only one branch, or be the layer at which several branches begin",
-           "it in two branches that begin at an earlier layer");
     onnx_tree here;
-    here.layer = n;
-    int next = none;
-    if (inputs.size() > 1) {
-      next = dominator_[at(n)];
-      here = join(n, next == none ? from : next, depth);
+    if (nested_[at(n)]) {
+      if (dominator_[at(n)] != none) read_from(dominator_[at(n)], current, all);
+      here = join(n, current, depth);
+    } else if (inputs.size() > 1) {
+      here = flat_join(n, current);
     } else {
-      here.what = kind == op::input ? onnx_tree::word::named_input : onnx_tree::word::layer;
-      if (kind == op::input)
+      here.layer = n;
+      here.what = inputs.empty() ? onnx_tree::word::named_input : onnx_tree::word::layer;
+      if (inputs.empty())
         for (std::size_t i = 0, k = 0; i <= at(n); ++i)
           if (net_.layers[i].what.kind == op::input) here.name = net_.input_names[k++];
-      next = inputs.empty() ? none : inputs[0];
+      if (!inputs.empty()) read_from(inputs[0], current, all);
     }
-    onnx_tree heads;
-    add_outputs(n, heads);
-    for (std::size_t i = heads.children.size(); i-- > 0;) all.children.push_back(std::move(heads.children[i]));
+    bool const is_first = !used_[at(n)];
+    used_[at(n)] = 1;
+    current = n;
     all.children.push_back(std::move(here));
-    if (next == none) break;
-    n = next;
+    if (is_first) add_outputs(n, all);
   }
-  if (from == 0 && depth == 0) {
-    onnx_tree heads;
-    add_outputs(0, heads);
-    for (std::size_t i = heads.children.size(); i-- > 0;) all.children.push_back(std::move(heads.children[i]));
-  }
-  std::reverse(all.children.begin(), all.children.end());
+  read_from(to, current, all);
   return all;
 }
 
@@ -263,7 +377,9 @@ TYPENET_INLINE onnx_tree onnx_tree_maker::join(int n, int from, int depth) {
   // f(x) + x has the same bits as x + f(x). Files that typenet wrote keep their order.
   if (is_shortcut && !net_.is_own && all.children[1].what == word::identity)
     std::swap(all.children[0], all.children[1]);
-  if (is_shortcut && all.children[0].what == word::identity && all.children[1].what == word::sequential) {
+  bool const begins_here =
+      is_shortcut && !all.children[1].children.empty() && all.children[1].children[0].what != word::from;
+  if (begins_here && all.children[0].what == word::identity && all.children[1].what == word::sequential) {
     onnx_tree inner = std::move(all.children[1]);
     inner.what = word::residual;
     inner.layer = n;
@@ -280,18 +396,9 @@ TYPENET_INLINE onnx_tree onnx_tree_maker::join(int n, int from, int depth) {
   }
   if (!splits) return all;
   all.what = word::channel_split;
-  for (onnx_tree& branch : all.children) {
-    branch.children.erase(branch.children.begin());
-    if (branch.children.empty()) branch.what = word::identity;
-  }
+  for (onnx_tree& branch : all.children)
+    branch.children[0].what = word::tap;  // put_taps() removes it if nothing reads it
   return all;
-}
-
-TYPENET_INLINE bool onnx_tree_maker::may_be_repeated(int n) {
-  onnx_layer const& l = layer(n);
-  op const kind = l.what.kind;
-  if (kind == op::flatten) return true;
-  return l.inputs.size() == 1 && l.weights.empty() && kind != op::dropout && ++copies_ <= 256;
 }
 
 TYPENET_INLINE std::vector<onnx_tree> onnx_tree_maker::branches(int n, std::vector<int> const& inputs, int from,
@@ -330,10 +437,10 @@ TYPENET_INLINE onnx_tree onnx_tree_maker::inner_concat(int n, std::vector<int> c
   inner.place = layer(n).place, inner.path = layer(n).path;
   onnx_tree joined;
   joined.what = word::concat;
+  onnx_tree branch = way(from, deep, depth);
   joined.children = branches(n, inputs, deep, depth + 1);
   joined.layer = static_cast<int>(net_.layers.size());
   net_.layers.push_back(std::move(inner));
-  onnx_tree branch = way(from, deep, depth);
   branch.children.push_back(std::move(joined));
   return branch;
 }
