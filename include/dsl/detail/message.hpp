@@ -30,7 +30,8 @@ struct piece {
   piece(double r) : real(r), what(kind::real) {}                                                            // NOLINT
 };
 
-/// Writes a number with nine digits and a decimal point in every locale, and returns its length.
+/// Writes a number with up to nine significant digits, and with "." as the decimal point in every locale. Returns the
+/// length of the text.
 [[gnu::cold, gnu::noinline]] inline std::size_t write_real(double value, char (&to)[32]) {
   char text[40];  // a locale's point has up to 4 bytes
   std::snprintf(text, sizeof text, "%.9g", value != value ? __builtin_fabs(value) : value);  // never "-nan"

@@ -24,8 +24,8 @@ struct picture_folder_options {
   /// is resized, whatever its aspect ratio.
   bool centre = true;
   picture_limits limits{};
-  /// The classes in their order, for a test set: train.data.storage->class_names. If empty, the folders, sorted
-  /// bytewise.
+  /// The names of the classes, in their order. For a test set, pass those of the training set, which are in
+  /// train.data.storage->class_names. If empty, the classes are the names of the folders, sorted bytewise.
   std::vector<std::string> class_names{};
 };
 

@@ -334,7 +334,7 @@ class emitter {
     }
     end();
   }
-  /// Emits the steps that compute the operands of a node's backward step a second time, as far as they are not stored.
+  /// Emits the steps that compute, a second time, those operands of a node's backward step that were not stored.
   [[gnu::cold]] constexpr void compute_operands_again(int n, int edge = 0) {
     node const& x = g_.nodes[n];
     operations::row const& row = facts_of(x);

@@ -101,7 +101,7 @@ struct tensor_fits_32_bits {
       "layer: its output has more than 2,147,483,647 values per sample; use fewer channels or a smaller image");
 };
 
-/// Reports numbers above 2^40 as 1,099,511,627,775.
+/// Numbers is how many weights the kernel has; above 2^40, it is given as 2^40 - 1, which is 1,099,511,627,775.
 template <class At, class Layer, int Outputs, long long Numbers>
 struct parameter_fits_32_bits {
   static_assert(Numbers <= 2147483647LL,

@@ -33,7 +33,7 @@ class repeated_blocks {
   void find_in(std::vector<int> const& layers);
   /// Whether a block has several operations that read only each other and the output of the operation before them.
   bool stands_alone(int scope) const;
-  /// Whether two such blocks compute the same and the names of their parts are the same.
+  /// Whether two blocks that stand alone compute the same function and have parts of the same names.
   bool equal(int a, int b) const;
   bool same_name(int a, int b) const;
   /// Whether the output of block `scope` is read only by the block `next`, and its inner values are read only inside

@@ -33,7 +33,8 @@ class stream_schedule {
       if (s >= 0) is_awaited_[static_cast<std::size_t>(s)] = true;
   }
 
-  /// Switches to the queue of steps that share a launch. Their launch runs after the steps that they wait for.
+  /// Switches to the queue of `count` steps from `first` on, which share one launch. The launch waits for every step of
+  /// the other queues on which one of them depends.
   void turn(int first, int count) {
     int last = -1;
     for (int s = first; s < first + count; ++s) last = std::max(last, queues_.wait[s]);
