@@ -143,6 +143,25 @@ class onnx_interpreter {
     return y;
   }
 
+  /// Puts zeros around x: for each axis the number before it, then for each axis the number behind it.
+  static onnx_tensor pad(pb::NodeProto const& n, onnx_tensor const& x, std::vector<double> const& pads) {
+    std::size_t const rank = x.dims.size();
+    require(find(n, "mode") == nullptr && pads.size() == 2 * rank, "Pad");
+    onnx_tensor y;
+    for (std::size_t k = 0; k < rank; ++k)
+      y.dims.push_back(x.dims[k] + static_cast<long long>(pads[k] + pads[rank + k]));
+    y.values.assign(static_cast<std::size_t>(y.size()), 0);
+    for (long long i = 0; i < x.size(); ++i) {
+      long long rest = i, place = 0, step = 1;
+      for (std::size_t k = rank; k-- > 0; rest /= x.dims[k]) {
+        place += (rest % x.dims[k] + static_cast<long long>(pads[k])) * step;
+        step *= y.dims[k];
+      }
+      y.values[static_cast<std::size_t>(place)] = x.values[static_cast<std::size_t>(i)];
+    }
+    return y;
+  }
+
   onnx_tensor compute(pb::NodeProto const& n) const {
     std::string const& type = n.op_type();
     std::vector<onnx_tensor const*> in;
@@ -263,6 +282,10 @@ class onnx_interpreter {
         y.values.push_back(sum / static_cast<double>(area));
       }
       return y;
+    }
+    if (type == "Pad") {
+      require(in.size() == 2, "Pad");
+      return pad(n, x, in.at(1)->values);
     }
     if (type == "Slice") {
       require(in.size() == 4 && in.at(3)->values.size() == 1, "Slice");

@@ -243,7 +243,8 @@ TYPENET_INLINE onnx_tree onnx_tree_maker::make() {
 TYPENET_INLINE bool onnx_tree_maker::in_order(onnx_tree const& t, int& last) const {
   for (onnx_tree const& each : t.children)
     if (!in_order(each, last)) return false;
-  bool const is_layer = t.layer >= 0 && t.what != onnx_tree::word::tap && t.what != onnx_tree::word::from;
+  using word = onnx_tree::word;  // inputs may stand anywhere
+  bool const is_layer = t.layer >= 0 && t.what != word::tap && t.what != word::from && t.what != word::named_input;
   if (!is_layer || t.layer >= static_cast<int>(live_.size()) || is_repeated(t.layer)) return true;
   bool const later = t.layer > last;
   last = t.layer;
