@@ -28,6 +28,7 @@
 #include <stdexcept>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -187,8 +188,11 @@ TEST_CASE("model_checkpoint: what can't be is known before the first step", "[ca
             ".save_weights_only = true"));
   CHECK(thrown<option_error>([] { every_epochs(0); }) == "save_freq: the interval must be 1 or more; found 0 epochs");
   CHECK(thrown<option_error>([] { every_batches(0); }) == "save_freq: the interval must be 1 or more; found 0 batches");
-  for (save_freq const never :
-       {save_freq{.epochs = -1}, save_freq{.epochs = 0}, save_freq{.epochs = 0, .batches = -5}}) {
+  // .save_freq = 500 would be epochs, while Keras's number counts batches
+  static_assert(!std::is_aggregate_v<save_freq> && !std::is_convertible_v<int, save_freq>);
+  for (auto const& [epochs, batches] : {std::pair{-1, 0}, {0, 0}, {0, -5}}) {
+    save_freq never = every_epochs(1);
+    never.epochs = epochs, never.batches = batches;
     CHECK_THROWS_AS(model_checkpoint(here / "x", {.save_freq = never}), option_error);
     CHECK_THROWS_AS(backup_and_restore(here / "x", {.save_freq = never}), option_error);
   }

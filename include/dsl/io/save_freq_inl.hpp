@@ -26,12 +26,12 @@ TYPENET_INLINE bool save_freq::now(fit_run const& run, std::int64_t& since) cons
 
 TYPENET_INLINE save_freq every_epochs(int n) {
   if (n < 1) throw option_error(detail::message({"save_freq: the interval must be 1 or more; found ", n, " epochs"}));
-  return {.epochs = n};
+  return save_freq(n, 0);
 }
 
 TYPENET_INLINE save_freq every_batches(std::int64_t n) {
   if (n < 1) throw option_error(detail::message({"save_freq: the interval must be 1 or more; found ", n, " batches"}));
-  return {.epochs = 0, .batches = n};
+  return save_freq(0, n);
 }
 
 }  // namespace dsl::TYPENET_MODE
