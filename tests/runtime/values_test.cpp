@@ -120,6 +120,10 @@ TEST_CASE("a class becomes values where the loss wants them") {
   CHECK(std::vector<float>(w, w + 2) == std::vector<float>{1, 0});
   refuses<option_error>([&] { batch_loader wrong(three, {.batch_size = 3, .values = 2}); },
                         {".values must be 3, the number of classes; found 2"});
+  refuses<option_error>([&] { batch_loader wrong(three, {.batch_size = 3, .values = -1}); },
+                        {".values must be 3, the number of classes; found -1"});
+  refuses<option_error>([&] { batch_loader wrong(two, {.batch_size = 2, .targets = {{two, -1}}}); },
+                        {".values must be 2 or 1; found -1"});
 }
 
 TEST_CASE("pictures of floats are shifted and flipped as pictures of bytes are") {

@@ -183,7 +183,8 @@ TYPENET_INLINE void batch_loader::check(output_target const& t) const {
                                        "; change the labels"});
   if (t.data.pixel_classes)
     need(t.values == 0, ".values must be 0 for data with a class per pixel", t.values, "leave it out");
-  else if (t.data.has_classes() && t.values > 0 && t.values != t.data.classes && (t.values != 1 || t.data.classes != 2))
+  else if (t.data.has_classes() && t.values != 0 && t.values != t.data.classes &&
+           (t.values != 1 || t.data.classes != 2))
     detail::throw_error<option_error>({"batch_loader: .values must be ", t.data.classes,
                                        t.data.classes == 2 ? " or 1" : ", the number of classes", "; found ", t.values,
                                        "; change the last layer or the loss"});
