@@ -3,9 +3,13 @@
 
 #include <dsl/dsl.hpp>
 #include <dsl/executors/native.hpp>
+#include <dsl/executors/native/engine.hpp>
 #include <dsl/towers.hpp>
 
 #include "support/placed_networks.hpp"
+#include "support/warnings.hpp"
+
+#include <stdexcept>
 
 // Runs the tests of tests/runtime/placement_test.cpp on the native executor. Where no sum has another order, its bits
 // are those of one device, with any number of threads.
@@ -52,4 +56,19 @@ TEST_CASE("native: several devices, with and without micro-batches, train as one
         bound);
   CHECK(distance(trained_for_few<picture_on_three<16>>(on),
                  trained_for_few<picture_on_three<16>>(reference<double>{})) < bound);
+}
+
+TEST_CASE("native: after a warning that throws, the next prepare() builds what the first one would have") {
+  using model = pipeline<3, branches_on<0, 0, 0>>;
+  engine_options o;
+  o.micro_batches = detail::micro_batches<model>;
+  auto const undisturbed = native{}.make_engine(model::view(), o), e = native{}.make_engine(model::view(), o);
+  warnings_kept const kept;  // gives the library's own function back
+  undisturbed->prepare(mode::training, 5);
+  REQUIRE(kept.said.size() == 1);
+  on_warning = [](char const* said) { throw std::runtime_error(said); };
+  CHECK_THROWS_AS(e->prepare(mode::training, 5), std::runtime_error);
+  CHECK(e->prepare(mode::training, 5) == 0);
+  auto const chosen = [](engine& of) { return dynamic_cast<native_cpu::engine&>(of).algorithms(); };
+  CHECK(chosen(*e) == chosen(*undisturbed));
 }

@@ -24,6 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <utility>
 
 namespace dsl::host::TYPENET_MODE {
@@ -76,6 +77,8 @@ class engine : public dsl::engine {
     if (options_.verify)
       if (plan_verdict const v = options_.verify(graph_, made); !v.holds())
         detail::throw_error<executor_error>({"plan: ", explain(v.broken), " (step ", v.step, ")"});
+    // Before anything is made, since a program's own on_warning may throw.
+    if (m == mode::training && options_.micro_batches > 1 && !options_.group) warn_of_single_samples(part.size);
     program& p = programs_.emplace();
     p.part = part;
     try {
@@ -84,7 +87,6 @@ class engine : public dsl::engine {
       programs_.drop_last();  // remove the incomplete program, so that it is not found again
       throw;
     }
-    if (m == mode::training && options_.micro_batches > 1 && !options_.group) warn_of_single_samples(part.size);
     return count;
   }
 
@@ -324,11 +326,12 @@ class engine : public dsl::engine {
   [[gnu::cold]] void warn_of_single_samples(int batch) {
     if (warned_ || detail::smallest_micro_batch(batch, options_.micro_batches) > 1 || !detail::has_batch_norm(graph_))
       return;
+    std::string const said =
+        detail::message({"pipeline: with a batch of ", batch,
+                         ", some micro-batches have a single sample, so batch_norm takes its statistics from one "
+                         "sample alone; use a larger batch or fewer micro-batches"});
     warned_ = true;
-    on_warning(detail::message({"pipeline: with a batch of ", batch,
-                                ", some micro-batches have a single sample, so batch_norm takes its statistics from "
-                                "one sample alone; use a larger batch or fewer micro-batches"})
-                   .c_str());
+    on_warning(said.c_str());
   }
   [[gnu::noinline]] void run_if_needed(program& p, bound_step const& b) {
     if (p.part.size > 0 || meets_others(b)) run(p, b);
