@@ -9,6 +9,8 @@
 #include "support/temporary_directory.hpp"
 #include "support/warnings.hpp"
 
+#include <dsl/detail/atomic_file.hpp>
+#include <dsl/detail/file_lock.hpp>
 #include <dsl/io/backup_and_restore.hpp>
 #include <dsl/io/checkpoint.hpp>
 #include <dsl/towers.hpp>
@@ -16,8 +18,13 @@
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
 #include <new>
 #include <optional>
+
+#include <unistd.h>
 
 namespace {
 
@@ -99,6 +106,9 @@ std::string fitted(trainer& t, std::string const& state) {
   return checkpoint(t, {});
 }
 
+/// Returns the number of open files of this process.
+long open_files() { return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {}); }
+
 /// Tries f, which gets what `make` returns, with the n-th allocation failing, for n = 1, 2, ... until f needs no more.
 /// Afterwards calls check with it and whether f threw. Outside of the stage long, leaves most n above 50 out.
 template <class Make, class F, class Check>
@@ -111,6 +121,7 @@ void for_each_allocation(Make make, F f, Check check) {
       bool threw = false;
       std::string said;
       warnings_kept const kept;
+      long const open = open_files();
       countdown.arm(n, lasting);
       try {
         f(it);
@@ -124,6 +135,7 @@ void for_each_allocation(Make make, F f, Check check) {
       }
       countdown.disarm();
       INFO("allocation " << n << (lasting ? " and all later ones" : ""));
+      if (open_files() > open) FAIL_CHECK("left a file open");
       if (!said.empty()) FAIL_CHECK("not one of typenet's exceptions: " << said);
       check(it, threw);
       if (!countdown.failed) break;
@@ -235,6 +247,30 @@ void check_files(maker make) {
                       });
 }
 
+/// Writes a file under a lock, beside one that a process with this process's number, which has ended, left behind.
+void check_lock_and_file() {
+  auto const write = [](temporary_directory const& here) {
+    file_lock const mine(here / "some_longer_name", "test");
+    atomic_file file(here / "some_longer_name", "test");
+    file.write("text");
+    file.commit();
+  };
+  for_each_allocation(
+      [] {
+        auto here = std::make_unique<temporary_directory>();
+        std::ofstream(*here / ("some_longer_name." + std::to_string(::getpid()) + "-7.typenet.tmp"));
+        return here;
+      },
+      [&](auto& here) { write(*here); },
+      [&](auto& here, bool threw) {
+        if (std::filesystem::exists(*here / "some_longer_name.lock")) FAIL_CHECK("left the lock");
+        if (std::filesystem::exists(*here / "some_longer_name") == threw) FAIL_CHECK("a file and an exception");
+        write(*here);
+        if (std::distance(std::filesystem::directory_iterator(here->path), {}) != 1)
+          FAIL_CHECK("left more than a file");
+      });
+}
+
 }  // namespace
 
 TEST_CASE("each allocation of compile may fail", "[allocations]") { check_compile(on_native); }
@@ -244,3 +280,4 @@ TEST_CASE("each allocation of fit with towers may fail", "[allocations]") { chec
 TEST_CASE("each allocation of evaluate and predict may fail", "[allocations]") { check_use(on_native); }
 TEST_CASE("each allocation of evaluate and predict with towers may fail", "[allocations]") { check_use(on_towers); }
 TEST_CASE("each allocation of saving and loading may fail", "[allocations]") { check_files(on_native); }
+TEST_CASE("each allocation of a lock and of a file below it may fail", "[allocations]") { check_lock_and_file(); }

@@ -68,8 +68,8 @@ class atomic_file {
     if (descriptor_ >= 0) ::close(descriptor_);
     if (!temporary_.empty()) ::unlink(temporary_.c_str());
   }
-  /// Appends text. Throws file_error, for example if the disk is full.
 
+  /// Appends text. Throws file_error, for example if the disk is full.
   void write(std::string_view text) {
     while (!text.empty()) {
       ssize_t const n = ::write(descriptor_, text.data(), text.size());
@@ -139,8 +139,13 @@ class atomic_file {
   void remove_stale() const {
     std::string const folder = folder_of_path();
     std::string_view const name = std::string_view(path_).substr(folder.size());
-    DIR* const all = ::opendir(folder.empty() ? "." : folder.c_str());
-    while (dirent const* const entry = all ? ::readdir(all) : nullptr) {
+    struct opened {
+      DIR* all;
+      ~opened() {
+        if (all) ::closedir(all);
+      }
+    } const here{::opendir(folder.empty() ? "." : folder.c_str())};
+    while (dirent const* const entry = here.all ? ::readdir(here.all) : nullptr) {
       std::string_view const found = entry->d_name;
       ::pid_t const writer = found.starts_with(name) ? writer_of(found.substr(name.size())) : 0;
       if (writer == 0 || !is_over(writer)) continue;
@@ -153,7 +158,6 @@ class atomic_file {
         ::unlink(stale.c_str());
       ::close(descriptor);
     }
-    if (all) ::closedir(all);
   }
   static std::string reason(int code) { return std::generic_category().message(code); }
   [[noreturn]] void fail(std::string const& found, char const* advice) {

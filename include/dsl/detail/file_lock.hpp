@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include <fcntl.h>
@@ -15,6 +16,23 @@
 #include <unistd.h>
 
 namespace dsl::detail::TYPENET_MODE {
+
+/// Closes a file descriptor at its end, also if the constructor of the object that it belongs to throws.
+class open_file {
+ public:
+  open_file() = default;
+  open_file(open_file const&) = delete;
+  open_file& operator=(open_file const&) = delete;
+  ~open_file() { reset(-1); }
+  void reset(int descriptor) {
+    if (descriptor_ >= 0) ::close(descriptor_);
+    descriptor_ = descriptor;
+  }
+  int get() const { return descriptor_; }
+
+ private:
+  int descriptor_ = -1;
+};
 
 /// Returns the descriptor or, if it is 0 to 2 because the program was started without that standard stream, a duplicate
 /// above 2: otherwise printed text would go into the file.
@@ -56,63 +74,65 @@ class file_lock {
   /// a lock, it is refused and left as it is.
   [[gnu::cold]] file_lock(std::string const& path, char const* kind) : path_(path + ".lock"), owner_(::getpid()) {
     auto const fail = [&](std::string const& found) {
-      if (descriptor_ >= 0) ::close(descriptor_);
       throw file_error(std::string(kind) + ": " + path_ + " must be a lock file or an unused name; found " + found +
                        "; remove it, or give another path");
     };
+    char host[256] = {};
+    ::gethostname(host, sizeof host - 1);
+    // Before locking: while the lock is held, nothing may throw, since the file would stay.
+    std::string const mine = begin + std::to_string(owner_) + " of " + host + "\n";
+    contents there;
     while (true) {
       // O_NOFOLLOW: not through a link. O_NONBLOCK: opening a pipe must not wait for a reader.
-      descriptor_ = detail::beside_standard_streams(
-          ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
-      if (descriptor_ < 0) fail(std::generic_category().message(errno));
+      file_.reset(detail::beside_standard_streams(
+          ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666)));
+      if (file_.get() < 0) fail(std::generic_category().message(errno));
       struct stat status{};
-      if (::fstat(descriptor_, &status) != 0) fail(std::generic_category().message(errno));
+      if (::fstat(file_.get(), &status) != 0) fail(std::generic_category().message(errno));
       if (!S_ISREG(status.st_mode)) fail("something that is not a regular file");
       if (status.st_nlink > 1) fail("a file with several hard links");
-      if (detail::lock_named_file(descriptor_, path_)) break;
-      if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-        std::string const who = text();
-        ::close(descriptor_);
+      if (detail::lock_named_file(file_.get(), path_)) break;
+      if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        std::string const who(there.first_line(file_.get()));
         throw file_error(std::string(kind) + ": " + path + " must be written by one run at a time; found " +
                          (who.empty() ? "another process" : who) +
                          " writing it; wait until that one ends, or give another path");
       }
-      ::close(descriptor_);  // its previous owner has removed its name
+      file_.reset(-1);  // its previous owner has removed its name
     }
     struct stat status{};
-    std::string const there = text();
+    std::string_view const line = there.first_line(file_.get());
+    bool const sized = ::fstat(file_.get(), &status) == 0 && status.st_size <= longest;
     // After a power failure, the file of the process that held the lock may contain zeros.
-    bool const sized = ::fstat(descriptor_, &status) == 0 && status.st_size <= longest;
-    bool const zeros = there == std::string(static_cast<std::size_t>(sized ? status.st_size : 0), '\0');
-    if (!sized || !(zeros || there.starts_with(begin))) fail("a file that is not a lock");
-    char host[256] = {};
-    ::gethostname(host, sizeof host - 1);
-    std::string const mine = begin + std::to_string(owner_) + " of " + host + "\n";
+    bool const zeros = static_cast<off_t>(line.size()) == status.st_size && line.find_first_not_of('\0') == line.npos;
+    if (!sized || !(zeros || line.starts_with(begin))) fail("a file that is not a lock");
     // The text is for messages only, so a full disk is no reason to refuse.
-    if (::ftruncate(descriptor_, 0) == 0 && ::pwrite(descriptor_, mine.data(), mine.size(), 0) < 0) errno = 0;
+    if (::ftruncate(file_.get(), 0) == 0 && ::pwrite(file_.get(), mine.data(), mine.size(), 0) < 0) errno = 0;
   }
   file_lock(file_lock const&) = delete;
   file_lock& operator=(file_lock const&) = delete;
   ~file_lock() {
     // A forked child inherits the descriptor but does not own the lock; and the name may by now belong to another file.
-    if (::getpid() == owner_ && detail::is_named(descriptor_, path_)) ::unlink(path_.c_str());
-    ::close(descriptor_);
+    if (::getpid() == owner_ && detail::is_named(file_.get(), path_)) ::unlink(path_.c_str());
   }
 
  private:
   static constexpr char const* begin = "process ";
   static constexpr off_t longest = 300;  // enough for a host name of 255 bytes
 
-  /// Returns the file's first line, "process 4711 of host".
-  std::string text() const {
-    char line[longest] = {};
-    ssize_t const size = ::pread(descriptor_, line, sizeof line, 0);
-    std::string const all(line, size > 0 ? static_cast<std::size_t>(size) : 0);
-    return all.substr(0, all.find('\n'));
-  }
+  /// What a lock contains.
+  struct contents {
+    char text[longest] = {};
+    /// Reads the file again and returns its first line, "process 4711 of host".
+    std::string_view first_line(int descriptor) {
+      ssize_t const size = ::pread(descriptor, text, sizeof text, 0);
+      std::string_view const all(text, size > 0 ? static_cast<std::size_t>(size) : 0);
+      return all.substr(0, all.find('\n'));
+    }
+  };
 
   std::string path_;
-  int descriptor_ = -1;
+  detail::open_file file_;
   ::pid_t owner_;
 };
 
