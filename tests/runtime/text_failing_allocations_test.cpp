@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Lets the n-th allocation fail, for each n: of compile, fit, evaluate, predict, and of saving and loading weights,
-// with native and with towers. Each must throw std::bad_alloc or one of typenet's exceptions, or do its work all the
-// same; nothing may be lost, and the next try must do what an undisturbed one does.
+// with native, with towers and on two devices. Each must throw std::bad_alloc or one of typenet's exceptions, or do its
+// work all the same; nothing may be lost, and the next try must do what an undisturbed one does.
 #include "support/catch.hpp"
 #include "support/extent.hpp"
 #include "support/sanitized.hpp"
@@ -13,6 +13,7 @@
 #include <dsl/detail/file_lock.hpp>
 #include <dsl/io/backup_and_restore.hpp>
 #include <dsl/io/checkpoint.hpp>
+#include <dsl/placement.hpp>
 #include <dsl/towers.hpp>
 
 #include <atomic>
@@ -75,6 +76,24 @@ using net = network<image<2, 6, 6>, conv_module<4, 3>, concat<conv_module<2, 1>,
 
 trainer on_native() { return compile<net>(native{.threads = 2}, adam{}, {.seed = 5}); }
 trainer on_towers() { return compile<replicate<2, net>>(native{.threads = 2}, adam{}, {.seed = 5}); }
+/// Allocates in each step, as the library's own operations do not.
+struct allocates {
+  static constexpr char const* name = "allocates";
+  template <class T>
+  static T value(T x) {
+    ::operator delete(::operator new(1));
+    return x;
+  }
+  template <class T>
+  static T derivative(T) {
+    return T(1);
+  }
+};
+using on_devices =
+    pipeline<3,
+             network<image<2, 6, 6>, on<device<0>, conv_module<4, 3>, concat<conv_module<2, 1>, conv_module<3, 3>>>,
+                     on<device<1>, max_pool2d<2>, flatten, dropout<0.25>, dense<3>, elementwise<allocates>, softmax>>>;
+trainer on_two_devices() { return compile<on_devices>(native{.threads = 2}, adam{}, {.seed = 5}); }
 using maker = trainer (*)();
 
 dataset const& pictures() {
@@ -179,7 +198,7 @@ void check_fit(maker make) {
         if (!threw && checkpoint(it->t, {}) != wanted) FAIL_CHECK("another result");
         try {
           it->t.evaluate(others());
-        } catch (executor_error const&) {  // only towers that may have trained another number of steps refuse
+        } catch (executor_error const&) {  // only where one tower or device may have trained more than another
           if (make == on_native || !threw) throw;
         }
         if (!threw) return;
@@ -277,7 +296,11 @@ TEST_CASE("each allocation of compile may fail", "[allocations]") { check_compil
 TEST_CASE("each allocation of compile with towers may fail", "[allocations]") { check_compile(on_towers); }
 TEST_CASE("each allocation of fit may fail", "[allocations]") { check_fit(on_native); }
 TEST_CASE("each allocation of fit with towers may fail", "[allocations]") { check_fit(on_towers); }
+TEST_CASE("each allocation of fit on two devices may fail", "[allocations]") { check_fit(on_two_devices); }
 TEST_CASE("each allocation of evaluate and predict may fail", "[allocations]") { check_use(on_native); }
 TEST_CASE("each allocation of evaluate and predict with towers may fail", "[allocations]") { check_use(on_towers); }
+TEST_CASE("each allocation of evaluate and predict on two devices may fail", "[allocations]") {
+  check_use(on_two_devices);
+}
 TEST_CASE("each allocation of saving and loading may fail", "[allocations]") { check_files(on_native); }
 TEST_CASE("each allocation of a lock and of a file below it may fail", "[allocations]") { check_lock_and_file(); }

@@ -24,9 +24,8 @@ class abort_state {
   bool broken() const { return broken_; }
   [[gnu::cold, noreturn]] void refuse() const { throw peer_error(why_); }
 
-  /// A reason that needs no memory.
-  static constexpr char const* no_memory = "out of memory";
-  /// Records a failure and interrupts an exchange that is in progress. The caller must hold the guard.
+  /// Records a failure, whether or not there is memory for its reason, and interrupts an exchange that is in progress.
+  /// The caller must hold the guard.
   [[gnu::cold]] void break_with(std::string const& why);
   /// Waits until no thread reads or writes the ranks' numbers in an exchange with other processes. The caller must hold
   /// the guard.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/failure_text.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/threads.hpp>
 #include <dsl/towers/abort_state.hpp>
@@ -17,13 +18,9 @@ TYPENET_INLINE void abort_state::require() const {
 TYPENET_INLINE void abort_state::break_with(std::string const& why) {
   if (broken_) return;  // the first reason is the cause
   broken_ = true;
-  try {
-    why_ = why;
-  } catch (...) {
-    why_ = no_memory;  // the others must not wait, whether or not there is memory for words
-  }
-  if (exchanging_) world_->interrupt(why);
+  why_ = failure_text([&] { return why; });
   changed.notify_all();
+  if (exchanging_) world_->interrupt(why);
 }
 
 TYPENET_INLINE void abort_state::wait_for_exchange() {

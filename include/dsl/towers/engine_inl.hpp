@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/failure_text.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/pinned_threads.hpp>
@@ -137,13 +138,7 @@ TYPENET_INLINE void towers_engine::run(int which, batch_view const& batch) {
     consistency_.parameters_trained();
     // the others must not wait for the one that failed
     threads_.run(step, [this](int i) {
-      std::string why;
-      try {
-        why = message({tower(i), " failed in an earlier step: ", cause()});
-      } catch (...) {
-        why = abort_state::no_memory;
-      }
-      group_.abort(why);
+      group_.abort(failure_text([&] { return message({tower(i), " failed in an earlier step: ", cause()}); }));
     });
   } else {
     on_all(step);

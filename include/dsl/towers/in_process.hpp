@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/detail/chain.hpp>
+#include <dsl/detail/failure_text.hpp>
 #include <dsl/detail/list.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
@@ -104,7 +105,8 @@ class in_process_group {
       group_.take_over(seat_, data, 8 * count);
     }
     void give_up(char const* why) override {
-      group_.abort(detail::message({"towers: tower ", rank(), " of ", ranks(), " failed: ", why}));
+      group_.abort(detail::failure_text(
+          [&] { return detail::message({"towers: tower ", rank(), " of ", ranks(), " failed: ", why}); }));
     }
 
    private:

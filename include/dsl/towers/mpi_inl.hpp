@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/failure_text.hpp>
 #include <dsl/detail/list.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
@@ -155,7 +156,7 @@ TYPENET_INLINE void mpi::check(int result, char const* what) {
 
 TYPENET_INLINE void mpi::end_with(std::string const& why) {
   detail::lock const held(reason_);
-  if (why_.empty()) why_ = why;  // the first one is the cause
+  if (why_.empty()) why_ = detail::failure_text([&] { return why; });  // the first one is the cause
   __atomic_store_n(&unusable_, true, __ATOMIC_RELEASE);
 }
 
@@ -165,7 +166,7 @@ TYPENET_INLINE void mpi::refuse() {
 }
 
 TYPENET_INLINE void mpi::fail(std::string const& why) {
-  end_with(who() + why);
+  end_with(detail::failure_text([&] { return who() + why; }));
   try {
     detail::lock const held(reason_);
     if (!ending_ && !last_words_) last_words_ = new detail::last_words(deadline_s_ - patience(), why_);

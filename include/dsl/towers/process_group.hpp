@@ -32,7 +32,8 @@ class process_group {
   /// messages, and both sides must give the same size for a message. `what` names the call in error messages.
   virtual void exchange(char const* what, process_message const* out, process_message const* in) = 0;
   /// Makes the current exchange, if there is one, and every later exchange throw executor_error with this reason. Any
-  /// thread may call this function. If a group cannot interrupt an exchange, it waits until the exchange ends.
+  /// thread may call this function. It must not throw. If a group cannot interrupt an exchange, it waits until the
+  /// exchange ends.
   virtual void interrupt(std::string const& /*why*/) {}
   /// Says whether other threads of this process compute during an exchange. If they do, an exchange should sleep while
   /// it waits.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/detail/chain.hpp>
+#include <dsl/detail/failure_text.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/pinned_threads.hpp>
@@ -11,6 +12,7 @@
 
 #include <exception>
 #include <string>
+#include <utility>
 
 namespace dsl::host::TYPENET_MODE {
 
@@ -31,15 +33,7 @@ class core_team final : public thread_team {
     for (int& d : done_) d = -1;
     bool const trains = p.options.mode == mode::training;
     threads_.run([&](int device) { walk(p, device, step, context); },
-                 [this, trains](int device) {
-                   try {
-                     throw;
-                   } catch (std::exception const& e) {
-                     stop(detail::message({"devices: device ", device, " has failed: ", e.what()}), trains);
-                   } catch (...) {
-                     stop(detail::message({"devices: device ", device, " has failed"}), trains);
-                   }
-                 });
+                 [this, trains](int device) { stop(cause_on(device), trains); });
   }
   void on_each(void (*work)(void* context), void* context) override {
     threads_.run([&](int) { work(context); }, [](int) {});
@@ -76,12 +70,24 @@ class core_team final : public thread_team {
       if (stopped_) refuse();
     }
   }
-  /// Stops all devices. With `for_good`, they stop permanently, because parameters may have been updated on only some
-  /// of them.
-  [[gnu::cold]] void stop(std::string const& why, bool for_good) {
+  /// Returns a text about the exception that is being handled, which a device's thread has thrown.
+  [[gnu::cold]] static std::string cause_on(int device) {
+    return detail::failure_text([device] {
+      try {
+        throw;
+      } catch (std::exception const& e) {
+        return detail::message({"devices: device ", device, " has failed: ", e.what()});
+      } catch (...) {
+        return detail::message({"devices: device ", device, " has failed"});
+      }
+    });
+  }
+  /// Stops all devices, whether or not there is memory. With `for_good`, they stop permanently, because parameters may
+  /// have been updated on only some of them.
+  [[gnu::cold]] void stop(std::string why, bool for_good) {
     if (group_ && for_good) group_->give_up(why.c_str());  // another thread may be waiting for other towers
     detail::lock const held(mutex_);
-    if (!stopped_) why_ = why;  // the first reason is the cause
+    if (!stopped_) why_ = std::move(why);  // the first reason is the cause
     stopped_ = true;
     ended_ = for_good;
     for (post& x : posts_) x.changed.notify_one();
