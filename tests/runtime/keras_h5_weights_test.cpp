@@ -351,6 +351,15 @@ TEST_CASE("keras_h5: a SeparableConv2D is two convolutions of the network", "[ke
         t.graph().size.parameters);
   for (int k = 0; k < t.graph().size.parameters; ++k)
     CHECK(same_bits(::parameter(u.engine(), k), ::parameter(t.engine(), k)));
+
+  strings const of_others{"layers/depthwise_conv2d", "layers/conv2d", "layers/separable_conv2d", "layers/dense"};
+  CHECK_THROWS_WITH(save_keras_h5(t, here / "y", {.groups = of_others}),
+                    Catch::Contains("without bias") && Catch::Contains("found \"layers/separable_conv2d\" for other"));
+  strings const across{"layers/depthwise_conv2d", "layers/separable_conv2d", "layers/conv2d", "layers/dense"};
+  CHECK_THROWS_AS(load_keras_h5(u, here / "x", {.groups = across}), option_error);
+  strings const few{"layers/separable_conv2d", "layers/depthwise_conv2d", "layers/conv2d"};
+  CHECK_THROWS_WITH(load_keras_h5(u, here / "x", {.groups = few}),
+                    Catch::Contains("5 layers with weights") && Catch::Contains("found 3 entries for 4;"));
 }
 
 TEST_CASE("keras_h5: the name of a group says whether a convolution of each channel is a Conv2D with groups",
@@ -400,4 +409,7 @@ TEST_CASE("keras_h5: constants are no weights", "[keras_h5]") {
     CHECK(same_bits(::parameter(u.engine(), k), ::parameter(t.engine(), k)));
   CHECK(::parameter(u.engine(), 2) == std::vector<float>(4, 0.5F));
   CHECK(::parameter(u.engine(), 3) == std::vector<float>(4, 1.0F));
+  trainer more = made<network<image<4, 4, 4>, conv2d<4, 1>, constant_scale<0.5>, unscaled_batch_norm<>, channel_scale,
+                              flatten, dense<3>, dense<3>, softmax>>();
+  CHECK_THROWS_WITH(load_keras_h5(more, here / "x"), Catch::Contains("found 8 of the network's 10 weights"));
 }

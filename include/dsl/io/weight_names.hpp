@@ -43,6 +43,11 @@ struct loaded_weights {
 
 namespace dsl::detail::TYPENET_MODE {
 
+/// Returns the number of weights that were to be loaded. Constants, which files with Keras's names lack, are none.
+[[gnu::cold]] inline int weights_looked_for(loaded_weights const& w) {
+  return w.loaded + static_cast<int>(w.missing.size() + w.mismatched.size());
+}
+
 [[gnu::cold]] char const* role_name(role r, weight_convention c);
 /// Returns the name of a parameter of PyTorch's nn.LSTM or nn.GRU.
 [[gnu::cold]] char const* torch_recurrent_name(role r);

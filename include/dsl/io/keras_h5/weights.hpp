@@ -66,6 +66,8 @@ class dataset_names {
 
  private:
   static bool is_path(std::string const& name);
+  /// Requires that each separable_conv2d stands for the two layers that Keras's SeparableConv2D consists of.
+  void check_separable(graph_view const& g) const;
   std::vector<std::string> groups_;
   std::vector<layer_place> places_;
 };

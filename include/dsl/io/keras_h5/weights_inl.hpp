@@ -40,9 +40,11 @@ TYPENET_INLINE dataset_names::dataset_names(graph_view const& g, keras_h5_option
     if (places_.back().is_of("separable_conv2d")) places_.push_back({group, 1});
   }
   if (places_.size() != layers)
-    throw option_error("keras_h5: groups must have one entry for each of the network's " + std::to_string(layers) +
-                       " layers with weights; found " + std::to_string(places_.size()) +
-                       "; start from keras_h5::groups()");
+    throw option_error("keras_h5: .groups must have one entry for each of the network's " + std::to_string(layers) +
+                       " layers with weights, where a separable_conv2d is one for two layers; found " +
+                       dsl::detail::counted(static_cast<long long>(groups_.size()), "entry", "entries") + " for " +
+                       std::to_string(places_.size()) + "; start from keras_h5::groups()");
+  check_separable(g);
   std::vector<std::string> sorted = groups_;
   std::sort(sorted.begin(), sorted.end());
   for (std::size_t i = 0; i < sorted.size(); ++i)
@@ -50,6 +52,23 @@ TYPENET_INLINE dataset_names::dataset_names(graph_view const& g, keras_h5_option
       throw option_error("keras_h5: each group must be a unique path, such as \"layers/conv2d\"; found " +
                          shown(sorted[i]) +
                          (is_path(sorted[i]) ? " twice; change one of them" : "; leave out slashes at its ends"));
+}
+
+TYPENET_INLINE void dataset_names::check_separable(graph_view const& g) const {
+  keras_layers const layers(g, {.separable_convolutions = true});
+  std::size_t layer = 0;
+  int before = -1;  // the last node with weights
+  for (int n = 0; n < g.size.nodes; ++n) {
+    if (!has_weights(g, g.nodes[n])) continue;
+    layer_place const& place = places_[layer++];
+    bool const follows = before >= 0 && g.tensors[g.input(g.nodes[n])].producer == before;
+    if (place.first > 0 && !(follows && layers.ends_separable(g.nodes[n])))
+      throw option_error(
+          "keras_h5: a group of .groups whose name begins with separable_conv2d must be that of a depthwise "
+          "convolution without bias and the 1x1 convolution directly behind it; found " +
+          shown(place.group) + " for other layers; start from keras_h5::groups()");
+    before = n;
+  }
 }
 
 TYPENET_INLINE bool dataset_names::is_path(std::string const& name) {
@@ -128,8 +147,7 @@ TYPENET_INLINE void weight_reader::list_unexpected(loaded_weights& found, std::v
 }
 
 TYPENET_INLINE void weight_reader::require_all(loaded_weights const& found) const {
-  std::string const of = " of the network's " +
-                         std::to_string(graph_.size.parameters - static_cast<int>(found.skipped.size())) +
+  std::string const of = " of the network's " + std::to_string(dsl::detail::weights_looked_for(found)) +
                          (options_.only.empty() ? " weights" : " weights in .only");
   if (options_.groups.empty() && !file_.has("layers"))
     file_.fail(fault::unsuitable_weights, found.missing.empty() ? "" : found.missing[0],

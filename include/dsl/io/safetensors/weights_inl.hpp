@@ -187,7 +187,7 @@ TYPENET_INLINE void weight_reader::require_all(loaded_weights const& found, grap
   if (!found.missing.empty())
     fail("must have " + shown(found.missing[0]) + "; found " + std::to_string(found.loaded) +
              (found.skipped.empty() ? " of the network's " : " of its parts' ") +
-             std::to_string(g.size.parameters - static_cast<int>(found.skipped.size())) + " weights" +
+             std::to_string(weights_looked_for(found)) + " weights" +
              (found.unexpected.empty() ? ""
                                        : ", and weights that the network lacks, such as " + shown(found.unexpected[0])),
          "give the network that it belongs to, other names, or .strict = false");
