@@ -31,7 +31,8 @@ DEVICE void loss_of_sample(loss_shape const& s, F value, int const* labels, doub
   SHARED float of_label;
   int const n = block_x();
   int const label = labels[n];
-  if (thread() == 0) of_label = float_of(0x7fc00000u);  // NaN is the result if the label is not the number of an output
+  // NaN is the result if the label is neither the number of an output nor no_sample, from whomever that one comes.
+  if (thread() == 0) of_label = float_of(0x7fc00000u);
   barrier();
   float const share = 1.0f / static_cast<float>(s.whole);
   choice best{float_of(0xff800000u), s.outputs};  // -infinity, for threads without an output
