@@ -14,6 +14,7 @@
 #include "support/all_kernels.hpp"
 #include "support/catch.hpp"
 #include "support/drawn.hpp"
+#include "support/listening_engine.hpp"
 #include "support/simulated_device/simulated_device.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -279,13 +280,21 @@ TEST_CASE("cuda: fit, evaluate and predict with batches copied ahead are the sam
     {
       cu::engine_settings mine = settings(precision::fp32_strict);
       mine.copy_ahead = mine.fill_batches = ahead;
-      trainer t(made(device, small::view(), keras_rules, mine), 0.02);
+      std::unique_ptr<engine> e = made(device, small::view(), keras_rules, mine);
+      dsl::test::listening* heard = nullptr;
+      if (ahead) {
+        auto over = std::make_unique<dsl::test::listening>(std::move(e));
+        heard = over.get();
+        e = std::move(over);
+      }
+      trainer t(std::move(e), 0.02);
       history const h =
           t.fit(data, {.epochs = 3, .batch_size = 8, .validation = &data, .augment = from_the_host{}, .prefetch = 4});
       std::vector<std::vector<float>> got = parameters_of(t.engine());
-      for (epoch_record const& e : h.epochs) got.push_back({static_cast<float>(e.train.loss)});
+      for (epoch_record const& one : h.epochs) got.push_back({static_cast<float>(one.train.loss)});
       if (!ahead) wanted = got;
       CHECK(got == wanted);
+      if (heard) CHECK(heard->copied > 0);
       CHECK(t.predict(data, 75).size() == 75 * 5);
       CHECK(t.evaluate(data, 8).loss == Approx(h.epochs.back().validation.loss).epsilon(1e-12));
     }
