@@ -35,6 +35,7 @@ struct {
   std::atomic<bool> lasting{false};
   std::atomic<long> left{0};
   std::atomic<bool> failed{false};
+  std::atomic<long> live{0};  // number of allocations that have not been freed
 
   void arm(long n, bool and_later) { failed = false, lasting = and_later, left = n, armed = true; }
   void disarm() { armed = false; }
@@ -47,7 +48,15 @@ struct {
   }
 } countdown;
 
-void* allocate(std::size_t size) { return countdown.fails() ? nullptr : std::malloc(size > 0 ? size : 1); }
+void* allocate(std::size_t size) {
+  void* const made = countdown.fails() ? nullptr : std::malloc(size > 0 ? size : 1);
+  countdown.live += made != nullptr;
+  return made;
+}
+void release(void* p) {
+  countdown.live -= p != nullptr;
+  std::free(p);
+}
 
 }  // namespace
 
@@ -56,9 +65,9 @@ void* allocate(std::size_t size) { return countdown.fails() ? nullptr : std::mal
   throw std::bad_alloc();
 }
 [[gnu::noinline]] void* operator new(std::size_t n, std::nothrow_t const&) noexcept { return allocate(n); }
-[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete(void* p, std::nothrow_t const&) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p) noexcept { release(p); }
+[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { release(p); }
+[[gnu::noinline]] void operator delete(void* p, std::nothrow_t const&) noexcept { release(p); }
 #if !DSL_TEST_ASAN && !DSL_TEST_TSAN && defined(__GLIBC__)
 extern "C" {
 void* __libc_memalign(std::size_t to, std::size_t n);
@@ -266,6 +275,34 @@ void check_files(maker make) {
                       });
 }
 
+/// Prepares training again and again while its n-th allocation fails: each further try must leave no more than those
+/// before it.
+void check_prepare(graph_view const& g) {
+  constexpr int tries = 12;
+  for (long n = 1, failing = 1; failing > 0; ++n) {
+    auto const e = native{.threads = 2}.make_engine(g, {});
+    failing = 0;
+    bool complete = false;
+    long left[tries] = {};
+    for (int i = 0; i < tries && !complete; ++i) {
+      complete = true;
+      countdown.arm(n, false);
+      try {
+        e->prepare(mode::training, 4);
+      } catch (std::bad_alloc const&) {
+        complete = false;
+      } catch (executor_error const&) {
+        complete = false;
+      }
+      countdown.disarm();
+      failing += countdown.failed;
+      left[i] = countdown.live;
+    }
+    INFO("allocation " << n);
+    if (!complete && left[tries - 1] > left[tries / 2]) FAIL_CHECK("each try keeps something");
+  }
+}
+
 /// Writes a file under a lock, beside one that a process with this process's number, which has ended, left behind.
 void check_lock_and_file() {
   auto const write = [](temporary_directory const& here) {
@@ -294,6 +331,11 @@ void check_lock_and_file() {
 
 TEST_CASE("each allocation of compile may fail", "[allocations]") { check_compile(on_native); }
 TEST_CASE("each allocation of compile with towers may fail", "[allocations]") { check_compile(on_towers); }
+TEST_CASE("tries to prepare a program that fail for lack of memory keep nothing", "[allocations]") {
+  check_prepare(net::view());
+  check_prepare(network<image<16, 8, 8>, conv2d<16, 3, groups<16>>, conv2d<16, 3>, conv2d<32, 3, groups<4>>, flatten,
+                        dense<3>, softmax>::view());
+}
 TEST_CASE("each allocation of fit may fail", "[allocations]") { check_fit(on_native); }
 TEST_CASE("each allocation of fit with towers may fail", "[allocations]") { check_fit(on_towers); }
 TEST_CASE("each allocation of fit on two devices may fail", "[allocations]") { check_fit(on_two_devices); }

@@ -26,7 +26,7 @@ struct parameter_versions {
 };
 
 /// The packed kernel that the passes of a node read, for any batch size. If only inference reads it, or if it is
-/// frozen, it is kept until its parameters change. Otherwise each step packs it again.
+/// frozen, it is kept until its parameters change. Otherwise it belongs to one pass, and each step packs it again.
 struct packed_kernel {
   node const* of = nullptr;
   int batch_norm = -1;                         // node that is folded into it; -1: none
@@ -80,12 +80,14 @@ class convolutions {
   }
 
   /// Keeps what has been built for a program, now that the program is complete.
-  [[gnu::cold]] void keep() { kept_ = {passes_.size(), weights_.size(), choices_.size()}; }
+  [[gnu::cold]] void keep() {
+    for_each_list([](auto const& all, int& kept) { kept = all.size(); });
+  }
   /// Forgets what has been built since keep(), for a program that could not be completed and whose steps are gone.
   [[gnu::cold]] void forget() {
-    while (passes_.size() > kept_.passes) passes_.drop_last();
-    while (weights_.size() > kept_.weights) weights_.drop_last();
-    while (choices_.size() > kept_.choices) choices_.drop_last();
+    for_each_list([](auto& all, int kept) {
+      while (all.size() > kept) all.drop_last();
+    });
   }
 
   /// Packs the kernels that are kept and whose parameters have changed.
@@ -94,10 +96,10 @@ class convolutions {
       if (p.kernel->memory) refresh(p);
   }
 
-  /// Returns the bytes of the sums for batch_norm. Packed kernels do not count.
+  /// Returns the bytes of the sums for batch_norm and of biases in whole blocks. Kernels that are kept do not count.
   long long bytes() const {
     long long all = 0;
-    for (pass const& p : passes_) all += static_cast<long long>(8 * p.moments.size());
+    for (pass const& p : passes_) all += static_cast<long long>(8 * p.moments.size() + 4 * p.own.bias.size());
     return all;
   }
   /// Returns the algorithm of each step, one per line: "3 forward: F(4x4, 3x3)".
@@ -123,6 +125,7 @@ class convolutions {
     bool data = false;  // computes a data gradient, or the forward pass of a conv2d_transpose
     detail::chain<part> parts{};
     blocked_copy from{}, to{};
+    packed_kernel own{};  // of training, where each step packs it
     packed_kernel* kernel = nullptr;
     long long folded = 0, dense = 0;  // in shared memory: the folded kernel, a slice's dense kernel
     detail::zeros<double> moments{};  // empty unless a batch_norm needs them
@@ -138,6 +141,15 @@ class convolutions {
     blocked_copy x{}, dy{};
     long long dense = 0;  // in shared memory: the gradient of a slice's dense kernel
   };
+
+  /// Calls f for each list that building adds to, and the number of what complete programs have in it. Passes come
+  /// before what they point to.
+  template <class F>
+  [[gnu::cold]] void for_each_list(F f) {
+    f(passes_, kept_[0]), f(weights_, kept_[1]), f(choices_, kept_[2]);
+    f(direct_, kept_[3]), f(winograd_passes_, kept_[4]), f(depthwise_, kept_[5]);
+    f(direct_weights_, kept_[6]), f(winograd_weights_, kept_[7]), f(depthwise_weights_, kept_[8]);
+  }
 
   static bool is_transposed(host::bound_step<float> const& s) { return s.node->kind == op::conv2d_transpose; }
   /// Returns the tensor that a forward pass or a data gradient reads.
@@ -213,7 +225,7 @@ class convolutions {
       if (q.slices.groups > 1) dense = most(dense, dense_kernel(q.slices, area(c)));
     }
     bool const folds = s.step->batch_norm >= 0;
-    p.kernel = &kernel_of(s, data, unrolled, !training);
+    p.kernel = training ? &p.own : &kernel_of(s, data, unrolled);
     bool const has_bias = s.step->what == action::forward && (folds || s.parameter(role::bias));
     if (has_bias && p.kernel->bias.size() == 0)
       p.kernel->bias.allocate(
@@ -227,17 +239,17 @@ class convolutions {
     at_.need(scratch, shared);
     return [this, &p] { run(p); };
   }
-  /// Returns the kernel that a step's pass reads. Programs whose inputs have the same layout share a kernel that is
-  /// kept. Layouts may differ: after a dropout, only inference may read the image itself.
-  [[gnu::cold]] packed_kernel& kernel_of(host::bound_step<float> const& s, bool data, bool unrolled, bool kept) {
+  /// Returns the kernel that a step's pass reads and that is kept. Programs whose inputs have the same layout share it.
+  /// Layouts may differ: after a dropout, only inference may read the image itself.
+  [[gnu::cold]] packed_kernel& kernel_of(host::bound_step<float> const& s, bool data, bool unrolled) {
     int const norm = data ? -1 : s.step->batch_norm;
     int const form = 4 * at_.lanes() + 2 * unrolled + winograd_;
     for (packed_kernel& k : kernels_)
-      if (kept && k.newest && k.of == s.node && k.batch_norm == norm && k.data == data && k.form == form) return k;
+      if (k.of == s.node && k.batch_norm == norm && k.data == data && k.form == form) return k;
     packed_kernel& made = kernels_.emplace();
     made.of = s.node, made.batch_norm = norm, made.data = data, made.form = form;
     bool const frozen = s.node->frozen && (norm < 0 || graph_.nodes[norm].frozen);
-    if (kept) made.newest = frozen ? versions_.frozen : versions_.all;
+    made.newest = frozen ? versions_.frozen : versions_.all;
     return made;
   }
   static long long most(long long a, long long b) { return a > b ? a : b; }
@@ -387,9 +399,7 @@ class convolutions {
   detail::chain<winograd_weights> winograd_weights_;
   detail::chain<depthwise_weights> depthwise_weights_;
   detail::chain<choice> choices_;
-  struct {
-    int passes = 0, weights = 0, choices = 0;
-  } kept_;  // the numbers of those of complete programs
+  int kept_[9] = {};  // the numbers of what complete programs have, in the order of for_each_list
 };
 
 }  // namespace dsl::native_cpu::TYPENET_MODE
