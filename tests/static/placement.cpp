@@ -59,6 +59,8 @@ constexpr bool adds_up() {
 }
 static_assert(adds_up<three>());
 static_assert(adds_up<replicate<2, three>>());
+static_assert(adds_up<network<image<3, 8, 8>, constant_scale<0.5>, on<device<1>, conv2d<4, 3>, unscaled_batch_norm<>>,
+                              on<device<2>, relu>>>());
 static_assert(share_of<two>(0, 64).parameters == 16 * 3 * 9 + 16 + 4 * 16);
 // there and back: 16x8x8 values of 4 bytes for each of 64 samples, in one piece or in four
 static_assert(traffic_bytes<two>(64) == 2 * 64 * 16 * 64 * 4);

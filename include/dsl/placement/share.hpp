@@ -21,7 +21,7 @@ constexpr device_share share_of(graph_view const& g, plan const& p, int device) 
     if (x.device != device) continue;
     share.forward_macs += forward_macs(g, x);
     for (int k = x.first_parameter; k < x.first_parameter + x.parameters; ++k)
-      share.parameters += g.parameters[k].count();
+      if (!g.parameters[k].constant) share.parameters += g.parameters[k].count();
   }
   for (long long bytes : p.devices[device].bytes) share.bytes += bytes;
   return share;
