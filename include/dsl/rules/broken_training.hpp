@@ -109,8 +109,9 @@ struct load_weights_takes_a_trainer {
 template <class Network, bool Fit, class... Given>
 struct make_predictor_takes_an_executor {
   static_assert(Fit,
-                "make_predictor: it takes a network in angle brackets, an executor, and the weights of another "
-                "predictor or of an engine, if they are shared; write make_predictor<model>(native{})");
+                "make_predictor: it takes a network in angle brackets, an executor and, if needed, a trainer whose "
+                "weights it copies, or the weights of a predictor or of an engine that it shares; write "
+                "make_predictor<model>(native{})");
 };
 
 template <class Variable, bool IsKept>

@@ -283,8 +283,9 @@ TYPENET_INLINE void require_fit(graph_view const& g, per_output<loss> const& l, 
   option_check const fit{"fit"};
   fit.need(o.epochs >= 1, "epochs must be 1 or more", o.epochs);
   if (o.initial_epoch < 0 || o.initial_epoch >= o.epochs)
-    throw_error<option_error>({"fit: initial_epoch must be 0 to ", o.epochs - 1, ", since .epochs is ", o.epochs,
-                               "; found ", o.initial_epoch});
+    throw_error<option_error>({"fit: initial_epoch must be ",
+                               o.epochs > 1 ? message({"0 to ", o.epochs - 1}) : std::string("0"),
+                               ", since .epochs is ", o.epochs, "; found ", o.initial_epoch});
   fit.need(o.batch_size >= 1, "batch_size must be 1 or more", o.batch_size, "try 64");
   if (o.batch_size > data.size)
     throw_error<option_error>({"fit: batch_size is ", o.batch_size, ", but there ", data.size == 1 ? "is" : "are",
