@@ -285,6 +285,21 @@ TEST_CASE("onnx import: further inputs and outputs keep their names", "[onnx]") 
   CHECK(layers_of(file.SerializeAsString()) ==
         "network<features<3>, concat<identity, named_input<\"row\", features<2>>>, dense<4>, relu, "
         "named_output<\"early\", sigmoid>, dsl::tanh>;");
+  pb::NodeProto& copy = *file.mutable_graph()->add_node();
+  copy.set_op_type("Identity"), copy.add_input("early"), copy.add_output("copy");
+  file.mutable_graph()->add_output()->set_name("copy");
+  CHECK_THAT(complaint(file.SerializeAsString(), dsl::onnx_fault::other_connection),
+             Catch::Contains("(Sigmoid) must compute one output"));
+
+  // An output may be an operand of another one. The layers of the first are then not those of the second.
+  model both;
+  both.add("Relu", {"x"}, "a"), both.add("Sigmoid", {"a"}, "b"), both.add("Softplus", {"b"}, "c");
+  both.add("Tanh", {"a"}, "y");
+  file = both.file;
+  for (char const* output : {"y", "c", "b"}) file.mutable_graph()->add_output()->set_name(output);
+  CHECK_THAT(without_blanks(file.SerializeAsString()),
+             Catch::Contains("named_output<\"b\",sigmoid,tap<\"skip1\">>,named_output<\"c\",from<\"skip1\">,"
+                             "softplus>,dsl::tanh>"));
 }
 
 TEST_CASE("onnx import: what typenet has no layer for is one error with node, operator and place", "[onnx]") {

@@ -165,6 +165,45 @@ TEST_CASE("onnx import: a network takes the weights of a file with its structure
       Catch::Contains("(GlobalAveragePool) must be a layer of the network; found that the network ends before it"));
 }
 
+TEST_CASE("onnx import: a network with taps and several outputs comes back", "[onnx]") {
+  using namespace dsl;
+  using model =
+      network<image<3, 9, 8>, conv2d<4, 3>, tap<"x">, conv2d<4, 3>,
+              named_output<"aux", from<"x">, flatten, tap<"flat">, dense<3>, tap<"logits">,
+                           named_output<"inner", softmax>, from<"flat">, dense<3>, add<identity, from<"logits">>>,
+              relu, named_output<"late", add<identity, from<"x">>, conv2d<2, 1>>, conv2d<4, 1>,
+              add<identity, from<"x">>>;
+  trainer t = drawn_trainer<model>(), u = drawn_trainer<model>(2);
+  imported_network const back(serialize_onnx(t.engine(), {}), "x.onnx", "");
+  INFO(back.header("x"));
+  CHECK(detail::fingerprint_of(back.view()) == detail::fingerprint_of(model::view()));
+  CHECK(output_count(back.view()) == 4);
+  written const file(t, static_cast<model*>(nullptr));
+  load_onnx(u, file.path);
+  CHECK(detail::fingerprint_of(u.engine()) == detail::fingerprint_of(t.engine()));
+}
+
+TEST_CASE("onnx import: constants of a network have the file's numbers, and are named in every file", "[onnx]") {
+  using namespace dsl;
+  using picture = image<3, 4, 4>;
+  using model = network<picture, constant_scale<0.25>, conv2d<2, 1>, unscaled_batch_norm<>>;
+  trainer t = drawn_trainer<model>(), u = drawn_trainer<model>(2);
+  written const file(t, static_cast<model*>(nullptr));
+  load_onnx(u, file.path);
+  CHECK(detail::fingerprint_of(u.engine()) == detail::fingerprint_of(t.engine()));
+  CHECK_THAT((complaint<network<picture, constant_scale<0.5>, conv2d<2, 1>, unscaled_batch_norm<>>>(file.path)),
+             Catch::Contains("must have the constant 0.5 of the network's layer 0 (constant_scale); found 0.25"));
+  using trained = network<picture, constant_scale<0.25>, conv2d<2, 1>, batch_norm<>>;
+  trainer other = drawn_trainer<trained>();
+  load_onnx(other, file.path);
+  CHECK(complaint<model>(file.path).empty());
+  trainer drawn = drawn_trainer<trained>();
+  written const learnt(drawn, static_cast<trained*>(nullptr));
+  CHECK_THAT(complaint<model>(learnt.path), Catch::Contains("must have the constant 1 of the network's layer 2"));
+  std::string const bytes = serialize_onnx(t.engine(), {.convention = weight_convention::keras});
+  CHECK(imported_network(bytes, "x.onnx", "").view().size.parameters == model::view().size.parameters);
+}
+
 TEST_CASE("onnx import: a file that normalises its inputs has the network's structure and its normalisation",
           "[onnx]") {
   using namespace dsl;

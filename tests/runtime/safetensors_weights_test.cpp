@@ -533,6 +533,49 @@ TEST_CASE("weights: parts of a network, under other names in the file", "[weight
   CHECK(load({{"body.", "backbone."}}, false).unexpected == strings{"backbone.3.bias", "backbone.3.weight"});
 }
 
+TEST_CASE("weights: constants are compared with a file's or not in it, and never change", "[weights]") {
+  using namespace dsl;
+  using model =
+      network<image<3, 4, 4>, constant_scale<0.5>, conv2d<2, 1>, unscaled_batch_norm<>, flatten, dense<2>, softmax>;
+  using scaled = network<image<3, 4, 4>, constant_scale<0.25>, conv2d<2, 1>, batch_norm<>, flatten, dense<2>, softmax>;
+  strings const names = weight_names(model::view());
+  CHECK(names == strings{"", "1.weight", "1.bias", "2.weight", "2.bias", "2.running_mean", "2.running_var", "4.weight",
+                         "4.bias"});
+  test::temporary_directory const here;
+  trainer t = made<model>(), u = made<model>(), other = made<scaled>();
+  std::vector<float> const ours{3, 4};
+  other.engine().write_parameter(2, ours.data());  // a bias
+  save_safetensors(other, here / "x");
+  CHECK(load_safetensors(t, here / "x").loaded == 8);
+  CHECK(::parameter(t.engine(), 0) == std::vector<float>{0.5F, 0.5F, 0.5F});
+  CHECK(::parameter(t.engine(), 2) == ours);
+  save_safetensors(t, here / "x");
+  CHECK(load_safetensors(u, here / "x").loaded == 8);
+  CHECK(detail::fingerprint_of(u.engine()) == detail::fingerprint_of(t.engine()));
+
+  std::vector<float> const learnt{1, 1.5F};
+  other.engine().write_parameter(3, learnt.data());
+  save_safetensors(other, here / "x");
+  auto const before = detail::fingerprint_of(t.engine());
+  for (bool strict : {true, false})
+    CHECK_THROWS_WITH(load_safetensors(t, here / "x", {.strict = strict}),
+                      Catch::Contains(R"(must have "2.weight" with the constant 1 of the network; found 1.5;)"));
+  CHECK(detail::fingerprint_of(t.engine()) == before);
+
+  // Constants without a name are in no part.
+  using shifted = network<image<3, 4, 4>, unscaled_batch_norm<>, flatten, dense<2>, softmax>;
+  trainer two = made<shifted>(), same = made<shifted>();
+  weights_options keras = as(weight_convention::keras);
+  keras.naming.prefix = "backbone/";
+  save_safetensors(two, here / "x", keras);
+  keras = as(weight_convention::keras);
+  keras.parts = {{"", "backbone/"}};
+  CHECK(load_safetensors(same, here / "x", keras).loaded == 5);
+  keras.parts = {{"body/", "backbone/"}};
+  CHECK_THROWS_WITH(load_safetensors(same, here / "x", keras),
+                    Catch::Contains(R"(among "batch_normalization/beta" to "dense/bias")"));
+}
+
 TEST_CASE("weights: skip_mismatch loads a 1x1 convolution from an nn.Linear", "[weights]") {
   dsl::test::temporary_directory const here;
   edited linear;

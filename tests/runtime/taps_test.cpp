@@ -22,6 +22,14 @@ using namespace dsl;
 using dsl::test::dice;
 using dsl::test::names_of;
 
+/// A layer that names its input and computes something.
+struct named_and_computed {
+  static constexpr value lower(builder& b, value in) {
+    b.tap({"x", 1}, in);
+    return conv2d<3, 3>::lower(b, in);
+  }
+};
+
 /// h = w0 x, y = w1 h, z = y + h, out = w2 z + w3 x: x and h are read by layers that are not nested.
 using crossed = network<features<1>, tap<"x">, dense<1>, tap<"h">, dense<1>, add<identity, from<"h">>, tap<"z">,
                         from<"x">, dense<1>, tap<"w3">, from<"z">, dense<1>, add<identity, from<"w3">>>;
@@ -100,13 +108,14 @@ TEST_CASE("taps: towers, micro-batches, devices and executors learn the same, to
   };
   agrees(compile<placed_on<1>>(reference<double>{}, sgd{.learning_rate = 0.1}, checked), 1e-9);
   agrees(compile<mixed>(native{}, sgd{.learning_rate = 0.1}, checked), 1e-3);
-  // Replicas and micro-batches have batch_norm statistics of their own: they agree with each other.
+  // Replicas and micro-batches have batch_norm statistics of their own, whatever the devices.
   trainer towers = compile<replicate<2, mixed>>(reference<double>{}, sgd{.learning_rate = 0.1}, checked);
   trainer moved = compile<replicate<2, placed_on<1>>>(reference<double>{}, sgd{.learning_rate = 0.1}, checked);
   CHECK(towers.fit(train, fit).epochs[1].train.loss ==
         approx(moved.fit(train, fit).epochs[1].train.loss).epsilon(1e-9));
-  trainer piped = compile<pipeline<2, placed_on<1>>>(reference<double>{}, sgd{.learning_rate = 0.1}, checked);
-  CHECK(piped.fit(train, fit).epochs[1].train.loss > 0);
+  trainer piped = compile<pipeline<2, mixed>>(reference<double>{}, sgd{.learning_rate = 0.1}, checked);
+  trainer both = compile<pipeline<2, placed_on<1>>>(reference<double>{}, sgd{.learning_rate = 0.1}, checked);
+  CHECK(piped.fit(train, fit).epochs[1].train.loss == approx(both.fit(train, fit).epochs[1].train.loss).epsilon(1e-9));
 }
 
 TEST_CASE("taps: names of weights do not count them, and the fingerprint is that of the graph") {
@@ -116,6 +125,13 @@ TEST_CASE("taps: names of weights do not count them, and the fingerprint is that
                     "5.0.weight", "5.0.bias"});
   CHECK(names_of<named<"stem", conv2d<4, 3>>, tap<"a">, conv2d<4, 3>, add<conv2d<4, 3>, from<"a">>>() ==
         names_of<named<"stem", conv2d<4, 3>>, conv2d<4, 3>, add<conv2d<4, 3>, identity>>());
+  CHECK(names_of<named<"out", repeat<1, conv2d<4, 3>>, tap<"x">>>() == test::names{"out.0.weight", "out.0.bias"});
+  // A layer under a name is alone beside taps, and one that computes something counts, whatever it names or reads.
+  CHECK(
+      names_of<named<"stem", conv2d<4, 3>, tap<"x">>, named_output<"aux", from<"x">, conv2d<3, 1>, tap<"y">>, relu>() ==
+      test::names{"stem.weight", "stem.bias", "aux.weight", "aux.bias"});
+  CHECK(names_of<named_and_computed, conv2d<3, 3>, add<identity, from<"x">>>() ==
+        test::names{"0.weight", "0.bias", "1.weight", "1.bias"});
   using nested = network<image<3, 8, 8>, residual<conv2d<3, 3>, relu>, global_avg_pool2d, dense<2>>;
   using tapped =
       network<image<3, 8, 8>, tap<"x">, conv2d<3, 3>, relu, add<from<"x">, identity>, global_avg_pool2d, dense<2>>;

@@ -59,3 +59,19 @@ static_assert(unet::output == shape{2, 8, 8} && verified<unet> && unet::trains_i
 using placed = network<image<3, 8, 8>, conv2d<4, 3>, tap<"x">, on<device<1>, conv2d<4, 3>, relu>,
                        add<identity, from<"x">>, global_avg_pool2d, dense<2>>;
 static_assert(placed::device_count == 2 && verified<placed>);
+
+// An output of the network is computed by a named_output's own layers. A from<...> is none of them, and may return what
+// is an output already: of another named_output, of one within this one, or the network's result.
+template <class... Layers>
+inline constexpr rule broken_by = detail::checked<image<4, 4, 4>, Layers...>::why.broken;
+using conv = conv2d<4, 3>;
+static_assert(broken_by<conv, tap<"x">, conv, named_output<"p", conv, from<"x">>, conv> == rule::outputs_have_layers);
+static_assert(broken_by<tap<"in">, conv, named_output<"p", from<"in">>, conv> == rule::outputs_have_layers);
+static_assert(broken_by<conv, named_output<"p", conv, tap<"h">>, named_output<"q", from<"h">>, conv> ==
+              rule::outputs_have_layers);
+static_assert(broken_by<conv, named_output<"p", named_output<"q", conv, tap<"h">>, from<"h">>, conv> ==
+              rule::outputs_have_layers);
+static_assert(broken_by<conv, named_output<"p", conv, tap<"h">>, from<"h">> ==
+              rule::outputs_come_before_the_last_layer);
+static_assert(broken_by<conv, named_output<"p", conv, tap<"h">>, named_output<"q", from<"h">, conv>, conv,
+                        add<identity, from<"h">>> == rule::holds);

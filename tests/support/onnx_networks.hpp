@@ -108,6 +108,9 @@ void for_each_onnx_type(F f) {
   f.template operator()<network<picture, upsample2d<2>, upsample2d<3>>>("upsample2d");
   f.template operator()<network<picture, zero_pad2d<1, 2, 3, 0>, max_pool2d<3, 2>>>("zero_pad2d");
   f.template operator()<network<features<5>, zero_pad2d<1>, max_pool2d<2, 1>>>("zero_pad2d_flat");
+  f.template operator()<network<picture, zero_pad2d<1>, conv2d<4, 3, pad<0>>, zero_pad2d<1, 0, 0, 0>,
+                                avg_pool2d<3, 1, pad<1>>, zero_pad2d<0>, relu, zero_pad2d<0>, conv2d<2, 3>>>(
+      "zero_pad2d_before_windows");
   f.template operator()<network<picture, upsample2d<2, interpolation::bilinear>>>("upsample2d_bilinear");
   f.template operator()<network<features<5>, upsample2d<3, interpolation::bilinear>, conv2d<2, 3>>>("upsample2d_flat");
 
@@ -179,6 +182,7 @@ inline trainer drawn_trainer(graph_view const& network, std::uint64_t seed = 1) 
   detail::random_stream random(seed, detail::purpose::user, 1);
   for (int k = 0; k < g.size.parameters; ++k) {
     parameter const& p = g.parameters[k];
+    if (p.constant) continue;
     std::vector<float> values(static_cast<std::size_t>(p.count()));
     float const size = p.role == role::kernel ? 1.7F / detail::sqrt(static_cast<float>(p.fan_in)) : 0.5F;
     for (float& v : values) v = random.uniform(-size, size);

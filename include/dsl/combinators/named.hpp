@@ -19,6 +19,10 @@ struct label {
 
 namespace detail {
 
+/// Whether a layer only names a value or reads a named one, and is not counted in the names of weights.
+template <class Layer>
+inline constexpr bool is_mark = false;
+
 constexpr int digits_of(int number) { return number < 10 ? 1 : 1 + digits_of(number / 10); }
 
 template <label Prefix, int Number>
@@ -58,7 +62,7 @@ struct named {
 
   static constexpr value lower(builder& b, value in) {
     b.name_layer({own.text, own.size});
-    if (sizeof...(Layers) > 1 || detail::have_several<Layers...>()) b.number_children();
+    if ((0 + ... + (detail::is_mark<Layers> ? 0 : 1)) > 1 || detail::have_several<Layers...>()) b.number_children();
     return sequential<Layers...>::lower(b, in);
   }
 

@@ -33,4 +33,13 @@ struct from {
 };
 // sequential<tap<"x">, conv2d<8, 3>, add<identity, from<"x">>> on 8x4x4 -> 8x4x4
 
+namespace detail {
+
+template <label Name>
+inline constexpr bool is_mark<dsl::tap<Name>> = true;
+template <label Name>
+inline constexpr bool is_mark<dsl::from<Name>> = true;
+
+}  // namespace detail
+
 }  // namespace dsl

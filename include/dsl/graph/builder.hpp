@@ -23,6 +23,7 @@ inline constexpr int all_scopes = 0x7fffffff;
 struct tapped_value {
   name own{};
   value named{};
+  int number = 0;  // in the order in which taps run
   bool is_read = false;
   tapped_value* before = nullptr;
 };
@@ -123,10 +124,16 @@ class builder {
     return before;
   }
 
-  /// Makes a value a further output of the network. The output's name is that of the current layer.
-  constexpr void mark_output(value out) {
-    if (nodes_ && out.tensor >= 0 && out.tensor < sizes_.tensors)
-      nodes_[tensors_[out.tensor].producer].further_output = scope_;
+  /// Makes a value a further output of the network. The output's name is that of the current layer. `before` is the
+  /// number of tensors before this layer, which has to compute the value itself: from<...> may return an earlier one.
+  constexpr void mark_output(value out, int before = 1) {
+    bool is_new = out.tensor >= before;
+    if (is_new && nodes_ && out.tensor < sizes_.tensors) {
+      node& n = nodes_[tensors_[out.tensor].producer];
+      is_new = n.further_output == 0;  // else it is that of a named_output within this one
+      if (is_new) n.further_output = scope_;
+    }
+    require(is_new, {.broken = rule::outputs_have_layers});
   }
 
   /// Gives a value a name, by which tapped() finds it: what tap<"name"> does. Of several values with one name, a later
@@ -134,10 +141,10 @@ class builder {
   constexpr void tap(detail::name own, value v) {
     mark_scope();
     detail::tapped_value const* const other = find_tap(own);
-    require(
-        other == nullptr || other->is_read,
-        {.broken = rule::taps_are_read_before_their_name_is_used_again, .wanted = number_of(other), .found = taps_});
-    last_tap_ = new detail::tapped_value{own, v, false, last_tap_};
+    if (other != nullptr)
+      require(other->is_read,
+              {.broken = rule::taps_are_read_before_their_name_is_used_again, .wanted = other->number, .found = taps_});
+    last_tap_ = new detail::tapped_value{own, v, taps_, false, last_tap_};
     ++taps_;
   }
   /// Returns the last value that has been given this name: what from<"name"> reads. If there is none, breaks a rule and
@@ -256,15 +263,10 @@ class builder {
     detail::tapped_value* t = last_tap_;
     for (int k = 0; k < taps_; ++k, t = t->before) {
       bool same = t->own.size == own.size;
-      for (int i = 0; same && i < own.size; ++i) same = t->own.data[i] == own.data[i];
+      for (int i = own.size; same && i-- > 0;) same = t->own.data[i] == own.data[i];  // names end differently
       if (same) return t;
     }
     return nullptr;
-  }
-  constexpr int number_of(detail::tapped_value const* tap) const {
-    int k = taps_ - 1;
-    for (detail::tapped_value const* t = last_tap_; k >= 0 && t != tap; t = t->before) --k;
-    return k;
   }
 
   /// Checks that the value that a layer returned is a tensor of the graph and has the tensor's shape.

@@ -32,7 +32,8 @@ TYPENET_INLINE std::string lines_of_parameters(graph_view const& g) {
   std::string lines;
   for (int k = 0; k < g.size.parameters; ++k) {
     parameter const& p = g.parameters[k];
-    lines += names[static_cast<std::size_t>(k)];
+    std::string const& name = names[static_cast<std::size_t>(k)];
+    lines += name.empty() ? "constant" : name;
     for (int axis = 0; axis < p.rank; ++axis) lines += (axis > 0 ? "x" : " ") + std::to_string(p.axis(axis));
     lines += "\n";
   }

@@ -89,21 +89,21 @@ class torch_tree {
   /// Returns the innermost scope that has a name or is named by its index, beginning with s itself and going outwards.
   /// Returns 0, the network, if there is none.
   [[gnu::cold]] int name_around(int s) const;
-  /// Returns the index of a scope in its parent, without counting taps and the layers that read them.
-  [[gnu::cold]] std::string place_of(int s) const;
 
   graph_view const& graph_;
   std::string const& branches_;
   std::vector<char> joins_;
-  std::vector<int> children_;
+  std::vector<int> children_;  // of each scope, without taps and the layers that only read them
+  std::vector<int> places_;    // of each scope in its parent, without these
 };
 
 }  // namespace dsl::detail::TYPENET_MODE
 
 namespace dsl::TYPENET_MODE {
 
-/// Returns the name of every parameter, in the graph's order. Constants have none in Keras. The names for Keras are its
-/// default names, numbered by class, in a model that creates its layers in the network's order, branch by branch.
+/// Returns the name of every parameter, in the graph's order. Constants have an empty one in Keras, and in PyTorch if
+/// they are not the scale of a normalisation. The names for Keras are its default names, numbered by class, in a model
+/// that creates its layers in the network's order, branch by branch.
 /// Throws option_error if named<> gives two parameters the same name.
 [[gnu::cold]] std::vector<std::string> weight_names(graph_view const& g, weight_naming const& naming = {});
 

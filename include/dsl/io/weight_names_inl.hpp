@@ -67,11 +67,24 @@ TYPENET_INLINE std::string keras_names::next(std::string const& name) {
 }
 
 TYPENET_INLINE torch_tree::torch_tree(graph_view const& g, std::string const& branches)
-    : graph_(g), branches_(branches), joins_(static_cast<std::size_t>(g.size.scopes)), children_(joins_.size()) {
-  for (int n = 0; n < g.size.nodes; ++n)
-    if (node const& x = g.nodes[n]; facts_of(x).inputs > 1) joins_[at(x.scope)] = 1;
-  for (int s = 1; s < g.size.scopes; ++s)
-    if (!g.scopes[s].is_mark) ++children_[at(g.scopes[s].parent)];
+    : graph_(g),
+      branches_(branches),
+      joins_(static_cast<std::size_t>(g.size.scopes)),
+      children_(joins_.size()),
+      places_(joins_.size()) {
+  std::vector<char> computes(joins_.size());  // whether a node or a layer is inside
+  for (int n = 0; n < g.size.nodes; ++n) {
+    node const& x = g.nodes[n];
+    if (facts_of(x).inputs > 1) joins_[at(x.scope)] = 1;
+    computes[at(x.scope)] = 1;
+  }
+  for (int s = 1; s < g.size.scopes; ++s) computes[at(g.scopes[s].parent)] = 1;
+  std::vector<int> marks(joins_.size());  // so far, in each scope
+  for (int s = 1; s < g.size.scopes; ++s) {
+    scope const& x = g.scopes[s];
+    places_[at(s)] = x.index - marks[at(x.parent)];
+    ++(x.is_mark && !computes[at(s)] ? marks : children_)[at(x.parent)];
+  }
 }
 
 TYPENET_INLINE std::string torch_tree::path(int s) const {
@@ -82,19 +95,12 @@ TYPENET_INLINE std::string torch_tree::path(int s) const {
     std::string const own(x.name.data, at(x.name.size));
     return path(name_around(parent)) + own + (own.ends_with('_') ? "" : ".");
   }
-  if (graph_.scopes[parent].numbers_children) return path(name_around(parent)) + place_of(s) + ".";
+  std::string const place = std::to_string(places_[at(s)]) + ".";
+  if (graph_.scopes[parent].numbers_children) return path(name_around(parent)) + place;
   if (graph_.scopes[parent].is_named && children_[at(parent)] == 1) return path(parent);
   if (parent == 0 && children_[0] == 1 && children_[at(s)] > 0) return {};
   std::string const list = joins_[at(parent)] && !branches_.empty() ? branches_ + "." : "";
-  return path(parent) + list + place_of(s) + ".";
-}
-
-TYPENET_INLINE std::string torch_tree::place_of(int s) const {
-  scope const& x = graph_.scopes[s];
-  int place = x.index;
-  for (int t = x.parent + 1; t < s; ++t)
-    if (graph_.scopes[t].is_mark && graph_.scopes[t].parent == x.parent) --place;
-  return std::to_string(place);
+  return path(parent) + list + place;
 }
 
 TYPENET_INLINE bool torch_tree::has_its_name_alone(int s) const {
@@ -137,7 +143,8 @@ TYPENET_INLINE std::vector<std::string> weight_names(graph_view const& g, weight
         naming.convention == weight_convention::torch && is_constant && tree.has_its_name_alone(x.scope);
     if (is_parameter && layer.ends_with('.')) layer.pop_back();
     for (int k = x.first_parameter; k < x.first_parameter + x.parameters; ++k) {
-      if (g.parameters[k].constant && naming.convention == weight_convention::keras) {
+      // x * 0.5 has no tensor in PyTorch's files, while a normalisation has its weight.
+      if (g.parameters[k].constant && (naming.convention == weight_convention::keras || x.kind == op::channel_scale)) {
         names.emplace_back();
         continue;
       }

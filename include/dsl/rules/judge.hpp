@@ -40,7 +40,7 @@ constexpr verdict judge_outputs(graph_view const& g, value const& out) {
   for (int n = 0; n < g.size.nodes; ++n) {
     node const& x = g.nodes[n];
     if (!is_further_output(g, n)) continue;
-    if (out.tensor != last.output) return breaks(rule::outputs_come_before_the_last_layer, 0);
+    if (out.tensor != last.output || n == g.size.nodes - 1) return breaks(rule::outputs_come_before_the_last_layer, 0);
     detail::name const& own = g.scopes[x.further_output].name;
     why.found = n;
     bool const is_taken = same_text(own, {"main", 4}) || same_text(own, {"val", 3}) || begins_with_val(own);

@@ -88,8 +88,9 @@ TYPENET_INLINE void onnx_reader::read_window(onnx_layer& l, shape const& in) {
 TYPENET_INLINE onnx_value onnx_reader::before_padding(option::pad& zeros, bool is_max) {
   onnx_value const v = operand(0).value;
   std::string const automatic = text("auto_pad", "NOTSET");
-  bool const fits =
-      v && v->what == "Pad" && automatic != "SAME_UPPER" && automatic != "SAME_LOWER" && is_max == (v->number != 0);
+  // In files that typenet wrote, a Pad is a layer: windows have their own padding.
+  bool const fits = v && v->what == "Pad" && !file_.is_own() && automatic != "SAME_UPPER" &&
+                    automatic != "SAME_LOWER" && is_max == (v->number != 0);
   if (!fits) return value(0);
   std::vector<std::int64_t> kernel = list("kernel_shape", {}), dilations = list("dilations", {});
   if (kernel.empty() && has(1) && is_constant(1) && number(1)->dims.size() > 2)

@@ -92,10 +92,14 @@ TYPENET_INLINE value onnx_lowering::inside(onnx_tree const& t, value in) {
     case word::named:
     case word::named_output: {
       b_.name_layer(onnx_name_of(t));
-      if (t.children.size() > 1 || t.children[0].what == word::repeat) b_.number_children();
+      int layers = 0;  // that names of weights count
+      for (onnx_tree const& each : t.children)
+        layers += each.what == word::repeat ? 2 : each.what == word::tap || each.what == word::from ? 0 : 1;
+      if (layers > 1) b_.number_children();
+      int const before = b_.sizes().tensors;
       value const out = children_of(t, in);
       if (t.what == word::named) return out;
-      b_.mark_output(out);
+      b_.mark_output(out, before);
       return in;
     }
     case word::named_input: {

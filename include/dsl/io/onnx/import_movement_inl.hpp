@@ -291,7 +291,7 @@ TYPENET_INLINE void onnx_reader::read_pad() {
     (is_row ? zeros.top : zeros.left) = static_cast<int>(before);
     (is_row ? zeros.bottom : zeros.right) = static_cast<int>(behind);
   }
-  if (!any) return give(view(x, x->axes));
+  if (!any && !file_.is_own()) return give(view(x, x->axes));
   if (s.height > 0x7fffffff - 0xffff || s.width > 0x7fffffff - 0xffff)
     refuse("must have a result of at most 2,147,483,647 numbers", "more");
   give_padded(x, zeros, fill);

@@ -36,6 +36,11 @@ class onnx_tree_maker {
 
  private:
   static constexpr int none = -1;
+  /// A further output: the layer that computes it, the last layer before it that is on every path to it and that the
+  /// result depends on, and its number.
+  struct further {
+    int last, begin, output;
+  };
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   onnx_layer const& layer(int n) const { return net_.layers[at(n)]; }
 
@@ -48,6 +53,9 @@ class onnx_tree_maker {
   [[gnu::cold]] int common(int a, int b) const;
   [[gnu::cold]] void find_dominators();
   [[gnu::cold]] void find_outputs();
+  /// Decides behind which layer of the result each further output begins: as early as its operands and those further
+  /// outputs that it depends on allow, or, if the tree is flat, where its first layer is in the file.
+  [[gnu::cold]] void place_outputs();
   /// Whether operands of a join that share layers are not next to each other.
   [[gnu::cold]] bool is_tangled(int n) const;
   /// Returns some operands of a concat in an order in which those that share layers after layer `from` are neighbours.
@@ -77,7 +85,7 @@ class onnx_tree_maker {
   /// Returns one branch of concat n, for some of its operands. All of these depend on layer `deep`.
   [[gnu::cold]] onnx_tree inner_concat(int n, std::vector<int> const& inputs, int from, int deep, int depth);
   /// Whether a layer is computed in each branch that reads it, because it costs nothing.
-  bool is_repeated(int n) const { return layer(n).what.kind == op::flatten; }
+  bool is_repeated(int n) const { return !is_flat_ && layer(n).what.kind == op::flatten; }
   [[gnu::cold]] void add_outputs(int n, onnx_tree& to);
 
   onnx_network& net_;
@@ -89,6 +97,7 @@ class onnx_tree_maker {
   mutable std::int64_t steps_ = 1 << 25;     // that common() may still take
   std::int64_t nesting_steps_ = 1 << 22;     // that is_nested() may still take
   bool is_flat_ = false;                     // whether no join has branches of its own
+  std::vector<further> heads_{};             // in the order of their last layers
   std::vector<std::vector<int>> outputs_{};  // further outputs that begin at each layer
 };
 
@@ -124,7 +133,6 @@ TYPENET_INLINE void onnx_tree_maker::find_dominators() {
 }
 
 TYPENET_INLINE void onnx_tree_maker::find_outputs() {
-  outputs_.resize(net_.layers.size());
   of_result_[at(net_.outputs[0].second)] = 1;
   for (int n = static_cast<int>(net_.layers.size()); n-- > 0;) {
     if (!live_[at(n)]) continue;
@@ -138,11 +146,45 @@ TYPENET_INLINE void onnx_tree_maker::find_outputs() {
     int begin = last;
     while (begin != none && !of_result_[at(begin)]) begin = dominator_[at(begin)];
     if (begin == last)
-      fail(last, "must compute an output that nothing else reads, since a named_output<...> has layers of its own",
-           "an output that the network's result depends on");
+      fail(last,
+           "must compute an output that the network's result does not depend on, since a named_output<...> has layers "
+           "of its own",
+           "an output that it depends on");
     if (begin == none)
       fail(last, "must compute an output from a value that the network's result depends on", "another value");
-    outputs_[at(begin)].push_back(static_cast<int>(k));
+    heads_.push_back({last, begin, static_cast<int>(k)});
+  }
+  std::sort(heads_.begin(), heads_.end(), [](further const& a, further const& b) { return a.last < b.last; });
+  for (std::size_t i = 1; i < heads_.size(); ++i)
+    if (heads_[i].last == heads_[i - 1].last)
+      fail(heads_[i].last, "must compute one output, since each named_output<...> has layers of its own",
+           "that it computes two");
+  place_outputs();
+}
+
+TYPENET_INLINE void onnx_tree_maker::place_outputs() {
+  outputs_.assign(live_.size(), {});
+  std::vector<int> taken(live_.size(), none);  // behind which layer the output begins that has this layer
+  for (further const& h : heads_) {
+    int first = h.last, behind = h.begin;
+    std::vector<int> own;
+    for (std::vector<int> todo{h.last}; !todo.empty();) {
+      int const v = todo.back();
+      todo.pop_back();
+      if (of_result_[at(v)]) continue;
+      if (taken[at(v)] != none) {
+        behind = std::max(behind, taken[at(v)]);
+        continue;
+      }
+      taken[at(v)] = 0;
+      own.push_back(v);
+      first = std::min(first, v);
+      todo.insert(todo.end(), layer(v).inputs.begin(), layer(v).inputs.end());
+    }
+    if (is_flat_)
+      for (behind = first - 1; behind > 0 && !of_result_[at(behind)];) --behind;
+    for (int v : own) taken[at(v)] = behind;
+    outputs_[at(behind)].push_back(h.output);
   }
 }
 
@@ -228,9 +270,11 @@ TYPENET_INLINE onnx_tree onnx_tree_maker::make() {
   std::size_t const count = live_.size();
   onnx_tree all = way(0, net_.outputs[0].second, 0);
   int last = none;
-  if (net_.is_own && net_.outputs.size() == 1 && !in_order(all, last)) {  // so that it is the network that was saved
+  if (net_.is_own && !in_order(all, last)) {  // so that it is the network that was saved
     used_.assign(count, 0), tapped_.assign(count, 0);
+    used_[0] = 1;
     is_flat_ = true;
+    place_outputs();
     all = way(0, net_.outputs[0].second, 0);
   }
   for (int n = 1; n < static_cast<int>(count); ++n)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/data/normalization.hpp>
+#include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/graph/facts.hpp>
 #include <dsl/graph/graph.hpp>
@@ -85,6 +86,14 @@ TYPENET_INLINE void require_same_structure(graph_view const& g, imported_network
       if (g.parameters[x.first_parameter + k].count() != f.parameters[y.first_parameter + k].count())
         fail(net.place(theirs[i]) + " must have the weights of the network's " + layer_place(g, x.scope) +
              "; found a different number of them");
+    for (int k = 0; k < x.parameters; ++k) {
+      parameter const& p = g.parameters[x.first_parameter + k];
+      auto const own = static_cast<float>(p.initial.number);
+      for (float found : net.weights(y.first_parameter + k))
+        if (p.constant && !(found == own))
+          fail(message({net.place(theirs[i]), " must have the constant ", p.initial.number, " of the network's ",
+                        layer_place(g, x.scope), "; found ", found}));
+    }
   }
   bool const has_softmax = ours.size() == theirs.size() + 1 && g.nodes[ours.back()].kind == op::softmax;
   if (ours.size() > theirs.size() && !has_softmax)
@@ -122,7 +131,8 @@ namespace dsl::TYPENET_MODE {
 TYPENET_INLINE void load_onnx(engine& e, std::string const& path, onnx_import_options const& o) {
   std::unique_ptr<imported_network> const net = import_onnx(path, o);
   detail::require_same_structure(e.graph(), *net, path);
-  for (int k = 0; k < e.graph().size.parameters; ++k) e.write_parameter(k, net->weights(k).data());
+  for (int k = 0; k < e.graph().size.parameters; ++k)
+    if (!e.graph().parameters[k].constant) e.write_parameter(k, net->weights(k).data());
   normalization n = detail::onnx_normalization(e.graph(), *net);
   if (!n.empty()) e.set_normalization(std::make_shared<normalization const>(std::move(n)));
 }

@@ -19,7 +19,8 @@ TYPENET_INLINE onnx_names::onnx_names(graph_view const& g, onnx_options const& o
     : weights(weight_names(g, {o.convention, o.prefix, o.branches})), tree_(g, o.branches) {
   take(o.input, "input");
   take(o.output, "output");
-  for (std::string const& name : weights) take(name, "weight");
+  for (std::string const& name : weights)
+    if (!name.empty()) take(name, "weight");
   for (int n = 1; n < g.size.nodes; ++n)
     if (is_further_input(g, n)) {
       name const& own = g.scopes[g.nodes[n].scope].name;
@@ -29,6 +30,9 @@ TYPENET_INLINE onnx_names::onnx_names(graph_view const& g, onnx_options const& o
     name const& own = g.scopes[g.nodes[output_node(g, k)].further_output].name;
     take({own.data, static_cast<std::size_t>(own.size)}, "named_output");
   }
+  for (int k = 0; k < g.size.parameters; ++k)  // constants, which are no weights elsewhere
+    if (std::string& name = weights[static_cast<std::size_t>(k)]; name.empty())
+      name = unused(o.prefix + tree_.path(g.nodes[g.parameters[k].node].scope) + "weight");
 }
 
 TYPENET_INLINE std::string onnx_names::operation(int scope, std::string const& type) {

@@ -79,6 +79,8 @@ class weight_reader {
   static std::string shown(std::string const& name) { return safetensors::detail::shown(name); }
 
   [[gnu::cold]] void fits(safetensors::tensor const& t, std::vector<std::uint64_t> const& shape) const;
+  /// Throws format_error if a tensor has other numbers than the network's constant, which loading never changes.
+  [[gnu::cold]] void check_constant(safetensors::tensor const& t, parameter const& p) const;
   [[gnu::cold]] long long read_batches(safetensors::tensor const& t) const;
   /// Whether a name in the file belongs to a part to be loaded.
   [[gnu::cold]] bool is_wanted(std::string const& name) const;

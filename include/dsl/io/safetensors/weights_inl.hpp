@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/io/safetensors/normalization.hpp>
 #include <dsl/io/safetensors/read.hpp>
@@ -33,7 +34,7 @@ TYPENET_INLINE std::vector<std::string> weight_reader::names_in_file(std::vector
   std::vector<std::string> all(names.size());
   std::vector<bool> used(options_.parts.size());
   for (std::size_t k = 0; k < names.size(); ++k)
-    for (std::size_t i = 0; i < options_.parts.size() && all[k].empty(); ++i)
+    for (std::size_t i = 0; i < options_.parts.size() && !names[k].empty() && all[k].empty(); ++i)
       if (weights_part const& p = options_.parts[i]; names[k].starts_with(p.network)) {
         all[k] = p.file + names[k].substr(p.network.size());
         if (all[k].empty())
@@ -42,11 +43,14 @@ TYPENET_INLINE std::vector<std::string> weight_reader::names_in_file(std::vector
               shown(names[k]) + "; give the part's .file");
         used[i] = true;
       }
+  std::vector<std::string> named = names;  // constants have no name
+  named.erase(std::remove(named.begin(), named.end(), std::string{}), named.end());
   for (std::size_t i = 0; i < used.size(); ++i)
     if (!used[i])
       throw option_error(
           "safetensors: each of .parts must match a weight that no earlier part matches; found none for " +
-          shown(options_.parts[i].network) + " among " + shown(names.front()) + " to " + shown(names.back()) +
+          shown(options_.parts[i].network) +
+          (named.empty() ? "" : " among " + shown(named.front()) + " to " + shown(named.back())) +
           "; set .network to the beginning of names that weight_names() returns");
   std::vector<std::string> sorted = all;
   std::sort(sorted.begin(), sorted.end());
@@ -91,6 +95,7 @@ TYPENET_INLINE loaded_weights weight_reader::check(engine const& e, weight_layou
         continue;
       }
       fits(*t, layout.shape(k));
+      if (e.graph().parameters[k].constant) check_constant(*t, e.graph().parameters[k]);
       ++found.loaded;
       found.names.push_back(name);
     } else {
@@ -123,6 +128,17 @@ TYPENET_INLINE void weight_reader::fits(safetensors::tensor const& t, std::vecto
     fail("must have " + shown(t.name) + " with shape " + safetensors::detail::shown(shape) + "; found " +
              safetensors::detail::shown(t.shape),
          "give another file, or the network that it belongs to, or load only what fits with .skip_mismatch = true");
+}
+
+TYPENET_INLINE void weight_reader::check_constant(safetensors::tensor const& t, parameter const& p) const {
+  std::vector<float> all;
+  read(t, all);
+  auto const own = static_cast<float>(p.initial.number);
+  for (float each : all)
+    if (!(each == own))
+      fail(message(
+               {"must have ", shown(t.name), " with the constant ", p.initial.number, " of the network; found ", each}),
+           "give the file of this network, or a network in which this is a weight, such as batch_norm");
 }
 
 TYPENET_INLINE bool weight_reader::has_shape(safetensors::tensor const& t,
@@ -245,7 +261,8 @@ TYPENET_INLINE loaded_weights load_safetensors(engine& e, std::string const& pat
   std::vector<float> theirs, ours;
   for (int k = 0; k < e.graph().size.parameters; ++k)
     if (safetensors::tensor const* const t = file.find(names[static_cast<std::size_t>(k)]);
-        t && !names[static_cast<std::size_t>(k)].empty() && reader.has_shape(*t, layout.shape(k))) {
+        t && !e.graph().parameters[k].constant && !names[static_cast<std::size_t>(k)].empty() &&
+        reader.has_shape(*t, layout.shape(k))) {
       reader.read(*t, theirs);
       ours.resize(theirs.size());
       layout.to_ours(k, theirs.data(), ours.data());
