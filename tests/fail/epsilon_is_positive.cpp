@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: batch_norm: epsilon must be less than 1e30 and at least 1e-30, to be above 0 in float; 1e-3 is usual
+// EXPECT: epsilon: it must be at least 1e-30, to be above 0 in float, and less than 1e30; 1e-3 is usual for batch_norm, and 1e-5 for layer_norm and group_norm
 // EXPECT-RE: dsl::at<1>, (Layer=)?dsl::batch_norm<.*>, (Epsilon=)?(dsl::)?number\{\(?(0|0\.0|0\.0+e\+00)\)?\}
 #include <dsl/language.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: conv2d: there must be at least one filter
+// EXPECT: convolution: there must be at least one filter
 // EXPECT-RE: dsl::at<0>, (Layer=)?dsl::conv2d<0, 3.*>, (Filters=)?0
 #include <dsl/language.hpp>
 

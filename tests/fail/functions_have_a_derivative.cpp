@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: elementwise: its function must have a name and, for float and double, value(x) and derivative(x), which are static
+// EXPECT: elementwise: its function must have a name, and static functions value(x) and derivative(x) for float and double
 // EXPECT-RE: functions_have_a_derivative<.*dsl::at<1>, (Layer=)?softsign
 #include <dsl/language.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: conv2d: the number of groups must divide the input's channels and the filters; change one of them
+// EXPECT: convolution: the number of groups must divide the input's channels and the filters; change one of them
 // EXPECT-RE: dsl::at<1>, (Layer=)?dsl::conv2d<32, 3, 3, 1, .*, 8>, (Groups=)?8, (Filters=)?32, .*shape\{12, 8, 8\}
 #include <dsl/language.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: conv2d: the kernel's height and width must be at least 1
+// EXPECT: convolution: the kernel's height and width must be at least 1
 // EXPECT-RE: dsl::at<1>, (Layer=)?dsl::conv2d<8, 3, 0.*, (KernelH=)?3, (KernelW=)?0
 #include <dsl/language.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: predict: it takes a data set, then batch_size as a number; for numbers without a data set, write predict_on_batch(samples, outputs)
+// EXPECT: predict: it takes a data set and, if needed, batch_size as a number; for numbers without a data set, write predict_on_batch(samples, outputs)
 // EXPECT-RE: predict_takes_a_data_set<.*std::vector<float
 #include <dsl/dsl.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: layers: the first argument must be the setting, as in scaled<factor::learning_rate<0.1>, ...> or initialized<init::he_normal, ...>
+// EXPECT: scaled, initialized: the first argument must say what to set; write scaled<factor::learning_rate<0.1>, ...> or initialized<init::he_normal, ...>
 // EXPECT-RE: settings_come_first<.*dsl::at<1>, (Layer=)?dsl::scaled<[^,]*5[^,]*, dsl::conv2d<64, 3>, dsl::relu>
 #include <dsl/language.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: tap: nothing has read the tap before it that has the same name; give one of them another name, or read the first one earlier
+// EXPECT: tap: an earlier tap has the same name, and no from<...> between them reads it; give one of them another name, or put such a from<...> before this tap
 // EXPECT-RE: taps_are_read_before_their_name_is_used_again<.*dsl::at<3>, (Layer=)?(dsl::tap<.*|second), (First=)?0, (Second=)?1
 #include <dsl/language.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: windows: the height and width of the input must be multiples of the window's size, and the shift must be smaller than this size; change the window, the shift or the size of the images
+// EXPECT: windows, merge_pixels: the height and width of the input must be multiples of the size of a window or square, and a shift must be smaller than that size; change the size, the shift or the images
 // EXPECT-RE: dsl::at<1>, (Layer=)?dsl::window_attention<2, 5(, 0, 0)?>, (Window=)?5, (Shift=)?0, (Input=)?.*shape\{12, 8, 8\}
 #include <dsl/language.hpp>
 

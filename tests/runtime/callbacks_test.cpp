@@ -59,7 +59,7 @@ TEST_CASE("early_stopping: min_delta, baseline, start_from_epoch", "[callbacks]"
   CHECK(epochs_of({1, 20, 3, 3, 3, 6}, {.patience = 3, .baseline = 10}) == 5);
   CHECK(epochs_of({9, 1, 1, 2, 2, 3}, {.start_from_epoch = 2}) == 5);
   for (double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
-    CHECK_THROWS_AS(early_stopping({.min_delta = bad}), option_error);
+    test::refuses<option_error>([&] { early_stopping({.min_delta = bad}); }, {"min_delta must be finite; found "});
   CHECK_THROWS_AS(early_stopping({.baseline = std::numeric_limits<double>::quiet_NaN()}), option_error);
   CHECK_THROWS_AS(early_stopping({.patience = -1}), option_error);
 }
@@ -480,6 +480,8 @@ TEST_CASE("a callback's name is its type's, by whatever pointer", "[callbacks]")
     copy = callback_handle(copy);
     CHECK(name(copy) == wanted);
   };
+  test::refuses<option_error>([] { callback_handle{std::shared_ptr<here>{}}; },
+                              {"callbacks: each must be a callback or point to one; found a null std::shared_ptr"});
   check(counter{}, "counter");
   check(here{}, "here");
   check(early_stopping<val_loss>{}, "early_stopping");

@@ -176,7 +176,8 @@ TEST_CASE("keras_h5: numbers must be in this file, in one piece, and all there",
     CHECK(H5Pset_chunk(how, 2, dims) >= 0);
   };
   chunks.replace(H5T_IEEE_F32LE, {2, 3}, numbers.data(), in_chunks);
-  chunks.refused(fault::storage, kernel, one_piece + "chunks, which may be compressed");
+  chunks.refused(fault::storage, kernel,
+                 one_piece + "chunks, which may be compressed; repack the file with contiguous storage");
   packed.replace(H5T_IEEE_F32LE, {2, 3}, numbers.data(), [&](hid_t how) {
     in_chunks(how);
     CHECK(H5Pset_shuffle(how) >= 0);

@@ -186,7 +186,17 @@ TEST_CASE("predictors refuse what they cannot predict with", "[predictor]") {
   refuses<option_error>([&] { empty.predict(images(1)); }, {"predictor", "weights", "found none"});
   auto const weights = t.engine().weights();
   refuses<option_error>([&] { make_predictor<other>(reference{}, weights); }, {"weights", "another network"});
-  refuses<option_error>([&] { make_predictor<other>(reference{}, t); }, {"make_predictor", "another network"});
+  refuses<option_error>([&] { make_predictor<other>(reference{}, t); },
+                        {"make_predictor: the trainer must have the predictor's network; found another network: its "
+                         "first operation that differs is conv2d with the result 32x16x16 in layer 0.0 (conv_module > "
+                         "conv2d), where the predictor's network has conv2d with the result 4x16x16 in layer 0 "
+                         "(conv2d); give make_predictor the type of the trainer's network"});
+  using plain = network<features<3>, dense<5>, relu>;
+  using deeper = network<features<3>, dense<5>, relu, dropout<0.5>>;
+  using renamed = network<features<3>, named<"head", dense<5>>, relu>;
+  trainer u = compile<plain>(reference{}, sgd{}, {.loss = loss::mean_squared_error});
+  refuses<option_error>([&] { make_predictor<deeper>(reference{}, u); }, {"it has 3 operations instead of 4; give"});
+  refuses<option_error>([&] { make_predictor<renamed>(reference{}, u); }, {"its layers have other names, or other"});
   refuses<option_error>([&] { make_predictor<small>(reference<double>{}, weights); }, {"type of numbers"});
   refuses<option_error>([&] { make_predictor<small>(reference{}, nullptr); }, {"make_predictor", "found null"});
   refuses<executor_error>([&] { make_predictor<small>(unsharing{}, weights); }, {"share weights", "its own"});

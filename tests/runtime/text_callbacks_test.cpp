@@ -333,7 +333,7 @@ TEST_CASE("csv_logger: a row an epoch, over or after what was there", "[callback
   CHECK_THROWS_AS(toy::fit(t, 1, {csv_logger(here.path.string())}), file_error);
   // The rows of this run would stand under the names of others.
   test::refuses<option_error>([&] { toy::fit(t, 1, {csv_logger(path, {.append = true})}); },
-                              {"csv_logger", "logs/run.csv", "columns"});
+                              {"csv_logger", "logs/run.csv", "columns", ".append out, which replaces the file"});
 }
 
 TEST_CASE("csv_logger: rows that could not be written come later; a half one stays alone", "[callbacks]") {

@@ -579,8 +579,8 @@ TEST_CASE("checkpoint: what is no whole one of this training is refused, and not
   dsl::trainer other = made<same_sizes>(), slotless = made(0.0F), slower = made(0.8F), seeded = made(0.9F, 2);
   refused(other, good, "from another network: it has ");
   refused(slotless, good,
-          "that differs in its optimizer, its loss, a batch_norm setting, its frozen parts, a factor of scaled<...>, "
-          "or its outputs");
+          "is from a run whose optimizer keeps 1 number per weight, but that of this run keeps 0; use the optimizer of "
+          "that run");
   refused(slower, good,
           "that differs in its optimizer, its loss, a batch_norm setting, its frozen parts, a factor of scaled<...>, "
           "or its outputs");

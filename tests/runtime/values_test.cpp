@@ -295,13 +295,16 @@ TEST_CASE("a NaN in the data is called that") {
   trainer t = compile<hidden>(reference{}, sgd{.learning_rate = 0.1}, {.loss = loss::mean_squared_error});
   std::vector<float> x(12, 0.5F), y(8, 1.0F);
   y[3] = NAN;
-  refuses<training_error>([&] { t.train_on_batch(x, y); }, {"nan", "target value", "correct the data"});
+  refuses<training_error>([&] { t.train_on_batch(x, y); },
+                          {"; target value 1 of sample 1 of the batch is nan: correct the data"});
   t = compile<hidden>(reference{}, sgd{.learning_rate = 0.1}, {.loss = loss::mean_squared_error});
   y[3] = 1, x[5] = INFINITY;
-  refuses<training_error>([&] { t.train_on_batch(x, y); }, {"in the batch", "correct the data"});
+  refuses<training_error>([&] { t.train_on_batch(x, y); },
+                          {"; number 2 of sample 1 of the batch is inf before the first layer: correct the data"});
   dataset bad = line(8, 2);
   bad.mean = std::make_shared<std::vector<float> const>(std::vector<float>{0, NAN, 0});
-  refuses<training_error>([&] { t.fit(bad, {.batch_size = 4}); }, {"epoch 1, batch 1", "mean"});
+  refuses<training_error>([&] { t.fit(bad, {.batch_size = 4}); },
+                          {"epoch 1, batch 1", "; number 1 of sample 0 of the batch is nan", "its mean"});
   t = compile<hidden>(reference{}, sgd{.learning_rate = 1e20}, {.loss = loss::mean_squared_error});
   refuses<training_error>([&] { t.fit(line(80, 2), {.batch_size = 4}); }, {"smaller learning rate"});
 }

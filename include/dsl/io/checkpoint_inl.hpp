@@ -243,8 +243,12 @@ TYPENET_INLINE saved_run restore_run(trainer& t, std::string const& bytes, std::
   detail::checkpoint_reader const file(t.graph(), bytes, name);
   detail::checkpoint_head const& head = file.head;
   engine_options const& own = t.engine().options();
+  file.need(head.slots == own.update.slots(),
+            message({"is from a run whose optimizer keeps ", detail::counted(head.slots, "number"),
+                     " per weight, but that of this run keeps ", own.update.slots(),
+                     "; use the optimizer of that run, or remove the file to start from the beginning"}));
   file.need(
-      head.slots == own.update.slots() && head.rules == detail::fingerprint_of(own, t.graph(), head.fingerprints),
+      head.rules == detail::fingerprint_of(own, t.graph(), head.fingerprints),
       "is from a run that differs in its optimizer, its loss, a batch_norm setting, its frozen parts, a factor of "
       "scaled<...>, or its outputs; use the settings of that run, or remove the file to start from the beginning");
   file.need(head.seed == t.seed(), message({"has the seed ", static_cast<long long>(head.seed), ", but this run has ",

@@ -32,7 +32,7 @@ TYPENET_INLINE void csv_logger::on_train_begin(fit_run& run) {
   if (first.starts_with("epoch") && first + '\n' != header)
     throw option_error("csv_logger: with .append, " + path_ + " must have this run's columns, " +
                        header.substr(0, header.find('\n')) + "; found " + detail::excerpt(first) +
-                       "; give another path, or leave .append out");
+                       "; give another path, or leave .append out, which replaces the file");
 }
 
 TYPENET_INLINE void csv_logger::on_epoch_begin(fit_run& run) {

@@ -90,7 +90,7 @@ TYPENET_INLINE weight_layout::order weight_layout::order_behind(node const& n) c
       if (!order_of(graph_.input(n)).empty()) refuse(n, behind_flatten);
       return {};
     case op::lstm:
-    case op::gru: refuse(n, "has other biases, and its gates in another order, than in Keras");
+    case op::gru: refuse(n, "has other biases than in Keras, and its gates are in another order");
     case op::multiply: return broadcast_order(n);
     case op::custom:
       if (!order_of(graph_.input(n)).empty() && !(graph_.input_shape(n) == graph_.output_shape(n)))

@@ -111,18 +111,19 @@ struct parameter_fits_32_bits {
 
 template <class At, class Layer, int Filters>
 struct filters_are_positive {
-  static_assert(Filters > 0, "conv2d: there must be at least one filter");
+  static_assert(Filters > 0, "convolution: there must be at least one filter");
 };
 
 template <class At, class Layer, int KernelH, int KernelW>
 struct kernel_is_positive {
-  static_assert(KernelH > 0 && KernelW > 0, "conv2d: the kernel's height and width must be at least 1");
+  static_assert(KernelH > 0 && KernelW > 0, "convolution: the kernel's height and width must be at least 1");
 };
 
 template <class At, class Layer, int Groups, int Filters, shape Input>
 struct groups_divide_the_channels {
   static_assert(divides(Groups, Input.channels) && divides(Groups, Filters),
-                "conv2d: the number of groups must divide the input's channels and the filters; change one of them");
+                "convolution: the number of groups must divide the input's channels and the filters; change one of "
+                "them");
 };
 
 template <class At, class Layer, int Stride>
@@ -167,8 +168,9 @@ template <class At, class Layer, int Filters, int KernelH, int KernelW, shape In
 struct filters_come_first {
   static_assert(
       Filters != Input.channels,
-      "convolution: the number of filters comes first, then the kernel's size, without the input's channels; "
-      "write conv2d<64, 3> for 64 filters of 3x3; if you do want a 64x3 kernel, name it: conv2d<3, kernel<64, 3>>");
+      "convolution: the number of filters comes first, then the kernel's size, without the input's channels; write "
+      "conv2d<64, 3> for 64 filters of 3x3, or conv1d<64, 5> for 64 of length 5; if the size is intended, name it, "
+      "as in conv2d<3, kernel<64, 3>> and conv1d<3, kernel<64>, stride<5>>");
 };
 
 /// Reported for a kernel of more than one pixel whose input comes from flatten, dense or features<N>.
@@ -277,8 +279,8 @@ template <class At, class Layer, int Window, int Shift, shape Input>
 struct windows_fill_the_image {
   static_assert(
       Window > 0 && Shift >= 0 && Shift < Window && Input.height % Window == 0 && Input.width % Window == 0,
-      "windows: the height and width of the input must be multiples of the window's size, and the shift must be "
-      "smaller than this size; change the window, the shift or the size of the images");
+      "windows, merge_pixels: the height and width of the input must be multiples of the size of a window or square, "
+      "and a shift must be smaller than that size; change the size, the shift or the images");
 };
 
 template <class At, class Layer, int First, int Count, shape Input>
@@ -312,7 +314,8 @@ struct split_divides_the_channels {
 template <class At, class Layer, number Epsilon>
 struct epsilon_is_positive {
   static_assert(Epsilon >= 1e-30 && Epsilon < 1e30,
-                "batch_norm: epsilon must be less than 1e30 and at least 1e-30, to be above 0 in float; 1e-3 is usual");
+                "epsilon: it must be at least 1e-30, to be above 0 in float, and less than 1e30; 1e-3 is usual for "
+                "batch_norm, and 1e-5 for layer_norm and group_norm");
 };
 
 template <class At, class Layer, number Epsilon>
@@ -353,8 +356,8 @@ struct activations_are_layers {
 template <class At, class Layer, bool IsSaid>
 struct settings_come_first {
   static_assert(IsSaid,
-                "layers: the first argument must be the setting, as in scaled<factor::learning_rate<0.1>, ...> or "
-                "initialized<init::he_normal, ...>");
+                "scaled, initialized: the first argument must say what to set; write "
+                "scaled<factor::learning_rate<0.1>, ...> or initialized<init::he_normal, ...>");
 };
 
 template <class At, class Layer, shape Input>

@@ -109,8 +109,8 @@ template <class At, class Layer, bool Has = false>
 struct functions_have_a_derivative {
   static_assert(
       Has,
-      "elementwise: its function must have a name and, for float and double, value(x) and derivative(x), which "
-      "are static");
+      "elementwise: its function must have a name, and static functions value(x) and derivative(x) for float and "
+      "double");
 };
 
 template <class At, class Layer, bool Left = false>

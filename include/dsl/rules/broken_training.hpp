@@ -25,15 +25,15 @@ struct fit_takes_data_and_options {
 template <bool Evaluates, class... Given>
 struct evaluate_takes_a_data_set {
   static_assert(Evaluates,
-                "evaluate: it takes a data set, then batch_size as a number, then the address of an observer; write "
-                "evaluate(test, 64, &seen)");
+                "evaluate: it takes a data set and, if needed, batch_size as a number and the address of an "
+                "observer; write evaluate(test), evaluate(test, 64) or evaluate(test, 64, &seen)");
 };
 
 template <bool Predicts, class... Given>
 struct predict_takes_a_data_set {
   static_assert(Predicts,
-                "predict: it takes a data set, then batch_size as a number; for numbers without a data set, write "
-                "predict_on_batch(samples, outputs)");
+                "predict: it takes a data set and, if needed, batch_size as a number; for numbers without a data "
+                "set, write predict_on_batch(samples, outputs)");
 };
 
 template <bool Trains, class... Given>

@@ -30,10 +30,10 @@ namespace dsl::rules {
     case rule::parameter_fits_32_bits:
       return "layer: its kernel has more than 2,147,483,647 weights; use fewer filters or units, or a smaller kernel "
              "or input";
-    case rule::filters_are_positive: return "conv2d: there must be at least one filter";
-    case rule::kernel_is_positive: return "conv2d: the kernel's height and width must be at least 1";
+    case rule::filters_are_positive: return "convolution: there must be at least one filter";
+    case rule::kernel_is_positive: return "convolution: the kernel's height and width must be at least 1";
     case rule::groups_divide_the_channels:
-      return "conv2d: the number of groups must divide the input's channels and the filters; change one of them";
+      return "convolution: the number of groups must divide the input's channels and the filters; change one of them";
     case rule::stride_is_positive: return "stride: it must be at least 1";
     case rule::dilation_is_positive:
       return "dilation: it must be at least 1; with 1, the kernel reads neighbouring pixels";
@@ -49,8 +49,8 @@ namespace dsl::rules {
              "arguments: filters, height, width";
     case rule::filters_come_first:
       return "convolution: the number of filters comes first, then the kernel's size, without the input's channels; "
-             "write conv2d<64, 3> for 64 filters of 3x3; if you do want a 64x3 kernel, name it: conv2d<3, kernel<64, "
-             "3>>";
+             "write conv2d<64, 3> for 64 filters of 3x3, or conv1d<64, 5> for 64 of length 5; if the size is "
+             "intended, name it, as in conv2d<3, kernel<64, 3>> and conv1d<3, kernel<64>, stride<5>>";
     case rule::convolutions_see_images:
       return "conv2d: its input is flat, without rows and columns; put it before flatten and dense, or begin with "
              "image<channels, height, width>";
@@ -88,8 +88,8 @@ namespace dsl::rules {
       return "attention: the input's channels must be queries, keys and values of equal size, and the number of heads "
              "must divide that size; change the number of heads or the layer before it";
     case rule::windows_fill_the_image:
-      return "windows: the height and width of the input must be multiples of the window's size, and the shift must be "
-             "smaller than this size; change the window, the shift or the size of the images";
+      return "windows, merge_pixels: the height and width of the input must be multiples of the size of a window or "
+             "square, and a shift must be smaller than that size; change the size, the shift or the images";
     case rule::slice_is_in_the_tokens:
       return "token_slice: it must select at least one token, all of them within the input; change the first "
              "token or the count";
@@ -103,7 +103,8 @@ namespace dsl::rules {
       return "channel_split: there must be at least two branches, and their number must divide the input's channels; "
              "change the number of branches";
     case rule::epsilon_is_positive:
-      return "batch_norm: epsilon must be less than 1e30 and at least 1e-30, to be above 0 in float; 1e-3 is usual";
+      return "epsilon: it must be at least 1e-30, to be above 0 in float, and less than 1e30; 1e-3 is usual for "
+             "batch_norm, and 1e-5 for layer_norm and group_norm";
     case rule::epsilon_is_small:
       return "batch_norm: epsilon is larger than momentum; write batch_norm<0.99, 1e-3>, momentum first";
     case rule::momentum_keeps_less_than_all:
@@ -116,8 +117,8 @@ namespace dsl::rules {
     case rule::activations_are_layers:
       return "dense: it takes only the number of units; write the activation as the next layer: dense<64>, relu";
     case rule::settings_come_first:
-      return "layers: the first argument must be the setting, as in scaled<factor::learning_rate<0.1>, ...> or "
-             "initialized<init::he_normal, ...>";
+      return "scaled, initialized: the first argument must say what to set; write scaled<factor::learning_rate<0.1>, "
+             "...> or initialized<init::he_normal, ...>";
     case rule::softmax_takes_a_flat_input:
       return "softmax: the input still has a height and a width; put flatten and dense before it, or use softmax2d for "
              "one class per pixel";
@@ -155,11 +156,11 @@ namespace dsl::rules {
       return "named_output: its last layer must be on the device of the network's last layer; put its layers in "
              "on<device<...>, ...>";
     case rule::taps_are_read_before_their_name_is_used_again:
-      return "tap: nothing has read the tap before it that has the same name; give one of them another name, or read "
-             "the first one earlier";
+      return "tap: an earlier tap has the same name, and no from<...> between them reads it; give one of them another "
+             "name, or put such a from<...> before this tap";
     case rule::from_reads_an_earlier_tap:
-      return "from: it must have the name of a tap that runs before it; use one of these names, or move the tap or the "
-             "from";
+      return "from: it must have the name of a tap that runs before it (compilers list these taps first, then those "
+             "after it); use the name of such a tap, or move the tap or the from";
     case rule::own_rule:
       return "layer: it breaks one of its own rules; to say which, give the layer a member class template named broken";
     case rule::inputs_come_first:
@@ -198,8 +199,8 @@ namespace dsl::rules {
     case rule::custom_operations_are_complete:
       return "node: op::custom needs a custom_op with all four functions, and facts that declare one input";
     case rule::functions_have_a_derivative:
-      return "elementwise: its function must have a name and, for float and double, value(x) and derivative(x), which "
-             "are static";
+      return "elementwise: its function must have a name, and static functions value(x) and derivative(x) for float "
+             "and double";
     case rule::children_are_left:
       return "layer: each enter() needs a leave() with the value that enter() returned; call lower_child() instead";
     case rule::is_reported: return "layer: it is not valid; the compiler says why";

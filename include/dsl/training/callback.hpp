@@ -171,7 +171,10 @@ class callback_handle {
       : callback_(std::make_shared<C>(std::move(c))), name_(text(detail::name_of<C>())) {}
   template <std::derived_from<callback> C>
   callback_handle(std::shared_ptr<C> c) : callback_(std::move(c)), name_(text(detail::name_of<C>())) {  // NOLINT
-    if (!callback_) throw option_error("callbacks: one of them is a null pointer");
+    if (!callback_)
+      throw option_error(
+          "callbacks: each must be a callback or point to one; found a null std::shared_ptr; make it with "
+          "std::make_shared, or leave it out");
     callback const& itself = *callback_;
     if (typeid(itself) != typeid(C)) name_ = detail::dynamic_name(typeid(itself));
   }

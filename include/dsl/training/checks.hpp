@@ -60,9 +60,10 @@ struct learned_targets {
 [[gnu::cold]] void require_weights_of_classes_fit(std::vector<float> const& class_weights,
                                                   per_output<target_kind> const& targets);
 
-/// Returns advice for a loss that is not finite. The advice depends on whether the samples are finite.
-[[gnu::cold]] char const* advice_on_bad_loss(float const* samples, long long numbers, float const* values,
-                                             long long targets);
+/// Returns advice for a loss that is not finite. If a number of the batch is not finite, the advice states the first
+/// such number and its place. `samples` and `values` may be null.
+[[gnu::cold]] std::string advice_on_bad_loss(graph_view const& g, int batch_size, float const* samples,
+                                             float const* values);
 
 /// Requires that a normalisation names inputs of the network and has, for each number of these inputs, a finite mean
 /// and a finite deviation other than 0. Throws data_error.

@@ -232,14 +232,17 @@ TYPENET_INLINE void require_shares(per_output<loss> const& l, learned_targets co
   }
 }
 
-TYPENET_INLINE char const* advice_on_bad_loss(float const* samples, long long numbers, float const* values,
-                                              long long targets) {
-  for (long long i = 0; samples && i < numbers; ++i)
-    if (!isfinite(static_cast<double>(samples[i])))
-      return "; a number in the batch is infinite or NaN already: correct the data, its mean or deviation";
-  for (long long i = 0; values && i < targets; ++i)
-    if (!isfinite(static_cast<double>(values[i])))
-      return "; a target value is infinite or NaN already: correct the data";
+TYPENET_INLINE std::string advice_on_bad_loss(graph_view const& g, int batch_size, float const* samples,
+                                              float const* values) {
+  long long const each = g.output_shape(g.nodes[0]).size(), targets = g.shape_of(g.result()).size();
+  for (long long i = 0; samples && i < batch_size * each; ++i)
+    if (auto const x = static_cast<double>(samples[i]); !isfinite(x))
+      return message({"; number ", i % each, " of sample ", i / each, " of the batch is ", x,
+                      " before the first layer: correct the data, its mean or its deviation"});
+  for (long long i = 0; values && i < batch_size * targets; ++i)
+    if (auto const x = static_cast<double>(values[i]); !isfinite(x))
+      return message(
+          {"; target value ", i % targets, " of sample ", i / targets, " of the batch is ", x, ": correct the data"});
   return "; try a smaller learning rate";
 }
 

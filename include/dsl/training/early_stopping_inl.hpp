@@ -66,7 +66,7 @@ TYPENET_INLINE void early_stopping_on::state(callback_state& s) {
 TYPENET_INLINE early_stopping_on::early_stopping_on(early_stopping_options const& o, any_metric const& m)
     : options_(o), monitor_(m, o.mode, o.min_delta < 0 ? -o.min_delta : o.min_delta) {
   if (!isfinite(o.min_delta))
-    throw_error<option_error>({"early_stopping: min_delta must be a number; found ", o.min_delta});
+    throw_error<option_error>({"early_stopping: min_delta must be finite; found ", o.min_delta});
   if (o.baseline && *o.baseline != *o.baseline)
     throw_error<option_error>({"early_stopping: baseline must be a number; found ", *o.baseline});
   if (o.patience < 0) throw option_error(message({"early_stopping: patience must be 0 or more; found ", o.patience}));

@@ -7,6 +7,9 @@
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/error.hpp>
+#include <dsl/graph/facts.hpp>
+#include <dsl/graph/graph.hpp>
+#include <dsl/graph/place.hpp>
 #include <dsl/training/predictor.hpp>
 #include <dsl/training/trainer.hpp>
 #include <dsl/training/weights.hpp>
@@ -32,9 +35,30 @@ TYPENET_INLINE void require_shared(engine& e, std::shared_ptr<shared_weights> co
                                  ", which has its own; pass a trainer to copy its weights"});
 }
 
+/// Returns what differs first between a trainer's network and a predictor's, which have different types.
+[[gnu::cold]] inline std::string first_difference(graph_view const& trained, graph_view const& own) {
+  auto const text = [](graph_view const& g, node const& n) {
+    shape const& s = g.output_shape(n);
+    return message(
+        {word_of(n), " with the result ", s.channels, "x", s.height, "x", s.width, " in ", layer_place(g, n.scope)});
+  };
+  for (int i = 0; i < trained.size.nodes && i < own.size.nodes; ++i) {
+    node const &x = trained.nodes[i], &y = own.nodes[i];
+    if (x.kind != y.kind || x.function != y.function || trained.output_shape(x) != own.output_shape(y))
+      return message({"its first operation that differs is ", text(trained, x), ", where the predictor's network has ",
+                      text(own, y)});
+  }
+  if (trained.size.nodes != own.size.nodes)
+    return message({"it has ", counted(trained.size.nodes, "operation"), " instead of ", own.size.nodes});
+  return "its layers have other names, or other options that leave the shapes as they are";
+}
+
 TYPENET_INLINE void copy_weights(engine& from, engine& to) {
   if (from.graph().nodes != to.graph().nodes)
-    throw_error<option_error>({"make_predictor: the trainer's network must be the predictor's; found another network"});
+    throw_error<option_error>({"make_predictor: the trainer must have the predictor's network; found another network: ",
+                               first_difference(from.graph(), to.graph()),
+                               "; give make_predictor the type of the trainer's network, or copy the weights that fit "
+                               "with save_safetensors and load_safetensors"});
   write_weights(to, read_weights(from));
   to.set_normalization(from.normalization());
 }

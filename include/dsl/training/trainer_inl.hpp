@@ -324,11 +324,9 @@ TYPENET_INLINE scores trainer::train_on(batch_view all, per_output<target_kind> 
   engine_->run(program, share_of(all, targets, share, further, own));
   batch_metrics const sums = engine_->metrics(program);
   if (!detail::isfinite(sums.loss))
-    detail::throw_error<training_error>(
-        {"loss: it became ", by_sample(sums, all.labelled, size).loss, " in step ", static_cast<long long>(step_),
-         ", with learning rate ", learning_rate_,
-         detail::advice_on_bad_loss(all.images, size * graph_.output_shape(graph_.nodes[0]).size(), all.values,
-                                    size * graph_.shape_of(graph_.result()).size())});
+    detail::throw_error<training_error>({"loss: it became ", by_sample(sums, all.labelled, size).loss, " in step ",
+                                         static_cast<long long>(step_), ", with learning rate ", learning_rate_,
+                                         detail::advice_on_bad_loss(graph_, size, all.images, all.values)});
   std::vector<double> each;
   batch_metrics const step = add_step(program, sums, targets, all.targets, size, each);
   batch_metrics const m = all.targets ? step : by_sample(step, all.labelled, size);
@@ -601,11 +599,9 @@ TYPENET_INLINE bool trainer::train_epoch(batch_loader* loader, int program, per_
     batch_metrics const m = metrics(running, &run);
     if (!detail::isfinite(m.loss)) {
       if (ends_for_bad_loss(run)) return false;
-      detail::throw_error<training_error>(
-          {"loss: it became ", m.loss, " in epoch ", run.epoch + 1, ", batch ", run.step + 1, ", with learning rate ",
-           run.learning_rate,
-           detail::advice_on_bad_loss(b.images, b.size * graph_.output_shape(graph_.nodes[0]).size(), b.values,
-                                      b.size * graph_.shape_of(graph_.result()).size())});
+      detail::throw_error<training_error>({"loss: it became ", m.loss, " in epoch ", run.epoch + 1, ", batch ",
+                                           run.step + 1, ", with learning rate ", run.learning_rate,
+                                           detail::advice_on_bad_loss(graph_, b.size, b.images, b.values)});
     }
     batch_metrics const step = add_step(running, m, targets, b.targets, options.batch_size, at.outputs);
     at.loss += step.loss;

@@ -189,15 +189,14 @@ TYPENET_INLINE void file::collect(detail::handle const& object, std::string cons
 TYPENET_INLINE void file::check_storage(detail::handle const& dataset, std::string const& name) const {
   detail::handle const how(H5Dget_create_plist(dataset.id()), H5Pclose);
   H5D_layout_t const layout = how ? H5Pget_layout(how.id()) : H5D_LAYOUT_ERROR;
-  char const* const found = layout == H5D_VIRTUAL ? "a view of other datasets"
-                            : layout == H5D_CHUNKED
-                                ? "chunks, which may be compressed; repack the file with contiguous storage"
+  char const* const found = layout == H5D_VIRTUAL                               ? "a view of other datasets"
+                            : layout == H5D_CHUNKED                             ? "chunks, which may be compressed"
                             : layout != H5D_CONTIGUOUS && layout != H5D_COMPACT ? "an unknown layout"
                             : H5Pget_external_count(how.id()) != 0              ? "numbers in another file"
                                                                                 : nullptr;
   if (found)
     fail(fault::storage, name, "must store the numbers of " + detail::shown(name) + " contiguously; found " + found,
-         another);
+         layout == H5D_CHUNKED ? "repack the file with contiguous storage, for example with h5repack" : another);
 }
 
 TYPENET_INLINE void file::check_shape(detail::handle const& dataset, std::string const& name,

@@ -191,14 +191,16 @@ TYPENET_INLINE bool onnx_reader::fold_scatter() {
     wanted.pop_back();
     wanted.insert(wanted.end(), c.dims.begin() + static_cast<std::ptrdiff_t>(depth), c.dims.end());
   }
-  if (!fits || wanted != updates.dims) damaged("must have a place for each number that it replaces");
+  if (!fits || wanted != updates.dims)
+    damaged("must have a place for each number that it replaces; found places of " + onnx_tensor_text(places) +
+            " and " + onnx_tensor_text(updates) + " for " + onnx_tensor_text(c));
   std::size_t each = 1;
   for (std::size_t d = depth; d < rank; ++d) each *= static_cast<std::size_t>(c.dims[d]);
   for (std::size_t i = 0; i < places.count() / depth; ++i) {
     std::size_t to = 0;
     for (std::size_t d = 0; d < depth; ++d) {
       std::int64_t at = places.wholes[i * depth + d];
-      if (at < -c.dims[d] || at >= c.dims[d]) damaged("must have places within the tensor");
+      if (at < -c.dims[d] || at >= c.dims[d]) outside(at, d, c.dims[d]);
       if (at < 0) at += c.dims[d];
       to = to * static_cast<std::size_t>(c.dims[d]) + static_cast<std::size_t>(at);
     }
@@ -213,7 +215,9 @@ TYPENET_INLINE bool onnx_reader::fold_product() {
   onnx_constant const &a = *number(0), &b = *number(1);
   need(!a.is_whole && !b.is_whole && !a.dims.empty() && b.dims.size() == 2,
        "must multiply floats by a matrix if both operands are constants", "other constants");
-  if (a.dims.back() != b.dims[0]) damaged("must have operands that can be multiplied");
+  if (a.dims.back() != b.dims[0])
+    damaged("must multiply by a matrix with as many rows as its first operand has columns; found " +
+            onnx_dims_text(a.dims) + " and " + onnx_dims_text(b.dims));
   auto const inner = static_cast<std::size_t>(b.dims[0]), columns = static_cast<std::size_t>(b.dims[1]);
   std::vector<std::int64_t> dims = a.dims;
   dims.back() = b.dims[1];

@@ -285,14 +285,9 @@ TYPENET_INLINE bool onnx_reader::read_attention() {
          "a mask that hides the tokens before each token");
   } else if (type == "Transpose") {
     std::vector<std::int64_t> const order = list("perm", {});
-    if (order.size() != rank) damaged("must have as many axes in perm as its operand");
+    need_order(order, rank);
     std::string axes(rank, '1');
-    std::vector<char> seen(rank);
-    for (std::size_t i = 0; i < rank; ++i) {
-      std::size_t const from = axis_of(order[i], rank);
-      if (seen[from]++) damaged("must list each axis once in perm");
-      axes[i] = p->axes[from];
-    }
+    for (std::size_t i = 0; i < rank; ++i) axes[i] = p->axes[axis_of(order[i], rank)];
     p->axes = axes;
   } else if (type == "Reshape" || type == "Squeeze" || type == "Unsqueeze") {
     // Axes of size 1 come and go; the others stay.

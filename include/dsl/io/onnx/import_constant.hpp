@@ -33,8 +33,11 @@ struct onnx_constant {
 
 /// Returns the product of dims, or -1 if one of the dims is negative or the product exceeds 2^40.
 [[gnu::cold]] std::int64_t onnx_count(std::vector<std::int64_t> const& dims);
-/// Returns the dims of a tensor as text: {1, 64, 8, 8} -> "[1, 64, 8, 8]".
+/// Returns the dims of a tensor as text: {1, 64, 8, 8} -> "[1, 64, 8, 8]". Of a longer list, such as one of indices,
+/// the text has the first 16 numbers.
 [[gnu::cold]] std::string onnx_dims_text(std::vector<std::int64_t> const& dims);
+/// Returns a tensor's type and dims as text: "floats of shape [1, 64]".
+[[gnu::cold]] std::string onnx_tensor_text(onnx_constant const& c);
 
 /// Returns the decimal number with the fewest digits that becomes this float: 0.1 for 0.1F.
 [[gnu::cold]] double onnx_decimal(float value);

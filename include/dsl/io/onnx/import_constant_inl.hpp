@@ -26,8 +26,12 @@ TYPENET_INLINE std::int64_t onnx_count(std::vector<std::int64_t> const& dims) {
 
 TYPENET_INLINE std::string onnx_dims_text(std::vector<std::int64_t> const& dims) {
   std::string all = "[";
-  for (std::size_t i = 0; i < dims.size(); ++i) all += (i > 0 ? ", " : "") + std::to_string(dims[i]);
-  return all + "]";
+  for (std::size_t i = 0; i < dims.size() && i < 16; ++i) all += (i > 0 ? ", " : "") + std::to_string(dims[i]);
+  return all + (dims.size() > 16 ? ", ...]" : "]");
+}
+
+TYPENET_INLINE std::string onnx_tensor_text(onnx_constant const& c) {
+  return (c.is_whole ? "integers of shape " : "floats of shape ") + onnx_dims_text(c.dims);
 }
 
 TYPENET_INLINE std::string onnx_digits(float value) {

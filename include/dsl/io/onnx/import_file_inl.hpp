@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -21,6 +22,17 @@
 #include <vector>
 
 namespace dsl::detail::TYPENET_MODE {
+
+/// Returns the name of a TensorProto's data type as onnx.proto has it.
+[[gnu::cold]] inline std::string onnx_type_name(int type) {
+  static constexpr char const* names[] = {"UNDEFINED",      "FLOAT",    "UINT8",        "INT8",           "UINT16",
+                                          "INT16",          "INT32",    "INT64",        "STRING",         "BOOL",
+                                          "FLOAT16",        "DOUBLE",   "UINT32",       "UINT64",         "COMPLEX64",
+                                          "COMPLEX128",     "BFLOAT16", "FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2",
+                                          "FLOAT8E5M2FNUZ", "UINT4",    "INT4",         "FLOAT4E2M1"};
+  bool const is_known = type >= 0 && type < static_cast<int>(std::size(names));
+  return is_known ? names[type] : "type " + std::to_string(type);
+}
 
 TYPENET_INLINE onnx_file::onnx_file(std::string_view bytes, std::string name, std::string folder)
     : name_(std::move(name)), folder_(std::move(folder)) {
@@ -82,10 +94,9 @@ TYPENET_INLINE onnx_constant onnx_file::read(onnx_messages::TensorProto const& t
                     : type == tensor::BOOL || type == tensor::INT8 || type == tensor::UINT8 ? 1
                                                                                             : 0;
   if (bytes == 0)
-    fail(onnx_fault::unsupported, which +
-                                      " must have numbers of type float, float16, bfloat16, double, int8, uint8, "
-                                      "int32, int64 or bool; found type " +
-                                      std::to_string(type));
+    fail(onnx_fault::unsupported,
+         which + " must have numbers of type float, float16, bfloat16, double, int8, uint8, int32, int64 or bool; " +
+             "found " + onnx_type_name(type) + "; convert it, for example to float");
   std::string outside;
   bool const is_outside = t.data_location() == tensor::EXTERNAL;
   auto const size = static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(bytes);
@@ -147,8 +158,8 @@ TYPENET_INLINE std::string onnx_file::read_outside(onnx_messages::TensorProto co
       n = n * 10 + static_cast<std::uint64_t>(c - '0');
     }
     if (!good)
-      fail(onnx_fault::damaged,
-           which + " must have an offset and a length that are whole numbers; found " + shown(text));
+      fail(onnx_fault::damaged, which + " must have an offset and a length that are whole numbers; found " +
+                                    shown(text) + "; give another file");
     return n;
   };
   for (auto const& entry : t.external_data()) {
@@ -157,8 +168,8 @@ TYPENET_INLINE std::string onnx_file::read_outside(onnx_messages::TensorProto co
     if (entry.key() == "length") length = number(entry.value());
   }
   if (length != bytes)
-    fail(onnx_fault::damaged,
-         which + " must have " + std::to_string(bytes) + " bytes; found a length of " + std::to_string(length));
+    fail(onnx_fault::damaged, which + " must have " + std::to_string(bytes) + " bytes; found a length of " +
+                                  std::to_string(length) + "; give another file");
   if (folder_.empty())
     fail(onnx_fault::outside, which + " must be in the file itself, since there is no folder; found it in " +
                                   shown(location) + "; give the path of the file");
@@ -168,8 +179,8 @@ TYPENET_INLINE std::string onnx_file::read_outside(onnx_messages::TensorProto co
   fs::path const home = fs::canonical(folder_, failed), there = fs::canonical(fs::path(folder_) / location, failed_too);
   bool inside = !location.empty() && location.find('\0') == std::string::npos && fs::path(location).is_relative();
   if (inside && failed_too)
-    fail(onnx_fault::outside,
-         which + " must be in a file that exists; found " + shown(location) + ": " + failed_too.message());
+    fail(onnx_fault::outside, which + " must be in a file that exists; found " + shown(location) + ": " +
+                                  failed_too.message() + "; put the file of weights beside the ONNX file");
   auto at = there.begin();
   for (auto part = home.begin(); inside && part != home.end(); ++part) {
     inside = at != there.end() && *at == *part;
@@ -181,14 +192,15 @@ TYPENET_INLINE std::string onnx_file::read_outside(onnx_messages::TensorProto co
   input_file file(there.string(), "onnx", "give the file of weights that belongs to it");
   if (offset > file.size() || bytes > file.size() - offset)
     fail(onnx_fault::damaged, which + " must lie within " + shown(location) + " of " + std::to_string(file.size()) +
-                                  " bytes; found " + std::to_string(bytes) + " bytes at " + std::to_string(offset));
+                                  " bytes; found " + std::to_string(bytes) + " bytes at byte " +
+                                  std::to_string(offset) + "; give another file");
   std::uint64_t& read = read_[there.string()];
   read += bytes;
   if (read > 2 * file.size())
-    fail(onnx_fault::damaged, which + " and the tensors before it must read at most twice the " +
-                                  std::to_string(file.size()) + " bytes of " + shown(location) + "; found " +
-                                  std::to_string(read) +
-                                  "; save the file again, with bytes of its own for each tensor");
+    fail(onnx_fault::damaged, which + " and those before it must take at most " + std::to_string(2 * file.size()) +
+                                  " bytes from " + shown(location) + ", twice its size, so that shared bytes do not " +
+                                  "exhaust the memory; found " + std::to_string(read) +
+                                  "; save the file again, without tensors that share bytes");
   if (::lseek(file.descriptor(), static_cast<off_t>(offset), SEEK_SET) < 0) file.fail("it cannot be read from there");
   std::string all;
   file.append(all, static_cast<std::size_t>(bytes));

@@ -35,7 +35,7 @@ TYPENET_INLINE bool onnx_reader::fold() {
     return true;
   }
   if (type == "Shape" || type == "Size") {
-    if (!has(0)) damaged("must have an operand");
+    if (!has(0)) damaged("must have an operand; found none");
     known const of = operand(0);
     std::vector<std::int64_t> dims = of.number ? of.number->dims : std::vector<std::int64_t>{};
     if (of.value) dims = onnx_dims(made(of.value)->axes);
@@ -96,13 +96,9 @@ TYPENET_INLINE bool onnx_reader::fold() {
     std::vector<std::int64_t> const order = list("perm", {});
     std::vector<int> all;
     all.reserve(rank);
-    std::vector<char> seen(rank);
     for (std::size_t i = 0; i < rank; ++i) all.push_back(static_cast<int>(rank - 1 - i));
-    if (!order.empty() && order.size() != rank) damaged("must have as many axes in perm as its operand");
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      all[i] = static_cast<int>(axis_of(order[i], rank));
-      if (seen[static_cast<std::size_t>(all[i])]++) damaged("must list each axis once in perm");
-    }
+    if (!order.empty()) need_order(order, rank);
+    for (std::size_t i = 0; i < order.size(); ++i) all[i] = static_cast<int>(axis_of(order[i], rank));
     onnx_constant c = onnx_transposed(a, all);
     c.name = a.name;
     give(std::move(c));
@@ -111,14 +107,15 @@ TYPENET_INLINE bool onnx_reader::fold() {
   if (type == "Reshape" || type == "Squeeze" || type == "Unsqueeze" || type == "Flatten") {
     onnx_constant c = a;
     if (type == "Reshape") {
-      std::vector<std::int64_t> dims = wholes(1);
+      std::vector<std::int64_t> const asked = wholes(1);
+      std::vector<std::int64_t> dims = asked;
       std::int64_t rest = static_cast<std::int64_t>(a.count()), open = -1;
       for (std::size_t i = 0; i < dims.size(); ++i) {
         if (dims[i] == 0 && i < rank && whole("allowzero", 0) == 0) dims[i] = a.dims[i];
         if (dims[i] == -1 && open < 0)
           open = static_cast<std::int64_t>(i);
         else if (dims[i] < 1 || rest % dims[i] != 0)
-          damaged("must have a shape with as many elements as its operand");
+          other_count(asked, a.dims);
         else
           rest /= dims[i];
       }
@@ -140,13 +137,13 @@ TYPENET_INLINE bool onnx_reader::fold() {
       std::vector<std::int64_t> const which = list_or_operand("axes", 1);
       std::vector<char> is_new(rank + which.size());
       for (std::int64_t x : which)
-        if (is_new[axis_of(x, is_new.size())]++) damaged("must list each axis once");
+        if (is_new[axis_of(x, is_new.size())]++) repeated(which);
       c.dims.clear();
       for (std::size_t i = 0, from = 0; i < is_new.size(); ++i) c.dims.push_back(is_new[i] ? 1 : a.dims[from++]);
     }
-    if (c.dims.size() > static_cast<std::size_t>(onnx_most_axes)) damaged("must have at most 8 axes");
-    if (onnx_count(c.dims) != static_cast<std::int64_t>(a.count()))
-      damaged("must have a shape with as many elements as its operand");
+    if (c.dims.size() > static_cast<std::size_t>(onnx_most_axes))
+      damaged("must have at most 8 axes; found " + std::to_string(c.dims.size()));
+    if (onnx_count(c.dims) != static_cast<std::int64_t>(a.count())) other_count(c.dims, a.dims);
     give(std::move(c));
     return true;
   }
@@ -158,7 +155,9 @@ TYPENET_INLINE bool onnx_reader::fold() {
       onnx_constant const& each = *number(i);
       bool fits = each.dims.size() == rank && each.is_whole == a.is_whole;
       for (std::size_t d = 0; fits && d < rank; ++d) fits = d == axis || each.dims[d] == a.dims[d];
-      if (!fits) damaged("must join tensors of the same shape");
+      if (!fits)
+        damaged("must join tensors of one type and, apart from axis " + std::to_string(axis) + ", one shape; found " +
+                onnx_tensor_text(a) + " and " + onnx_tensor_text(each));
       all.push_back(&each);
       count += static_cast<std::int64_t>(each.count());
     }
@@ -172,7 +171,7 @@ TYPENET_INLINE bool onnx_reader::fold() {
     need(which.is_whole, "must have whole numbers as indices", "floats");
     std::vector<std::int64_t> all = which.wholes;
     for (std::int64_t& i : all) {
-      if (i < -a.dims[axis] || i >= a.dims[axis]) damaged("must have indices within the axis");
+      if (i < -a.dims[axis] || i >= a.dims[axis]) outside(i, axis, a.dims[axis]);
       if (i < 0) i += a.dims[axis];
     }
     std::vector<std::int64_t> dims = a.dims;
@@ -189,13 +188,15 @@ TYPENET_INLINE bool onnx_reader::fold() {
     std::size_t const axis = axis_of(whole("axis", 0), rank);
     bool fits = which.is_whole && which.dims.size() == rank;
     for (std::size_t d = 0; fits && d < rank; ++d) fits = d == axis || which.dims[d] <= a.dims[d];
-    if (!fits) damaged("must have an index for each element of the result");
+    if (!fits)
+      damaged("must have integers as indices, in a shape that fits into its operand's " + onnx_dims_text(a.dims) +
+              " apart from axis " + std::to_string(axis) + "; found " + onnx_tensor_text(which));
     std::vector<std::size_t> steps(rank, 1);
     for (std::size_t d = rank; d-- > 1;) steps[d - 1] = steps[d] * static_cast<std::size_t>(a.dims[d]);
     onnx_constant c = onnx_empty(which.dims, a.is_whole);
     for (std::size_t i = 0; i < c.count(); ++i) {
       std::int64_t index = which.wholes[i];
-      if (index < -a.dims[axis] || index >= a.dims[axis]) damaged("must have indices within the axis");
+      if (index < -a.dims[axis] || index >= a.dims[axis]) outside(index, axis, a.dims[axis]);
       if (index < 0) index += a.dims[axis];
       std::size_t rest = i, from = static_cast<std::size_t>(index) * steps[axis];
       for (std::size_t d = rank; d-- > 0; rest /= static_cast<std::size_t>(which.dims[d]))
@@ -211,14 +212,13 @@ TYPENET_INLINE bool onnx_reader::fold() {
     if (which.empty())
       for (std::size_t i = 0; i < begins.size(); ++i) which.push_back(static_cast<std::int64_t>(i));
     if (!has(4)) steps.assign(begins.size(), 1);
-    if (begins.size() != ends.size() || begins.size() != which.size() || steps.size() != begins.size())
-      damaged("must have as many starts as ends, axes and steps");
-    if (which.size() > rank) damaged("must list no more axes than its operand has");  // each makes a copy
+    need_slices(begins.size(), ends.size(), which.size(), steps.size(), rank);
     onnx_constant c = a;
     for (std::size_t i = 0; i < begins.size(); ++i) {
       std::size_t const axis = axis_of(which[i], rank);
       std::int64_t const size = c.dims[axis];
-      need(steps[i] != 0 && steps[i] > -0x7fffffff, "must have steps other than 0", std::to_string(steps[i]));
+      need(steps[i] != 0 && steps[i] > -0x7fffffff, "must have steps other than 0, and above -2,147,483,647",
+           std::to_string(steps[i]));
       auto const clamped = [&](std::int64_t at) {
         std::int64_t const from = at < -size ? 0 : at < 0 ? at + size : at;
         return from > size ? size : from;
@@ -245,7 +245,8 @@ TYPENET_INLINE bool onnx_reader::fold() {
     auto const* const a_value = attribute("value");
     onnx_constant fill = onnx_empty({1}, false);
     if (a_value) fill = file_.read(a_value->t());
-    if (fill.count() != 1) damaged("must have one number as its value");
+    if (fill.count() != 1)
+      damaged("must have one number as its value; found " + counted(static_cast<long long>(fill.count()), "number"));
     onnx_constant c = onnx_empty(dims, fill.is_whole);
     for (std::size_t i = 0; i < c.count(); ++i) onnx_copy(fill, 0, c, i);
     give(std::move(c));
@@ -288,7 +289,7 @@ TYPENET_INLINE bool onnx_reader::fold_batch_norm() {
   std::vector<float> const means = own ? std::vector<float>() : parameter(3, channels);
   std::vector<float> const variances = own ? std::vector<float>() : parameter(4, channels);
   double const epsilon = real("epsilon", 1e-5);
-  need(epsilon > 0, "must have an epsilon above 0", std::to_string(epsilon));
+  need(epsilon > 0, "must have an epsilon above 0", message({epsilon}));
   onnx_constant c = a;
   for (std::size_t channel = 0; channel < count; ++channel) {
     auto const for_each = [&](auto const& f) {

@@ -85,10 +85,14 @@ TYPENET_INLINE imported_network::imported_network(std::string_view bytes, std::s
     if (from < 0) continue;
     detail::onnx_layer const& l = net_.layers[static_cast<std::size_t>(from)];
     if (g.nodes[n].parameters != static_cast<int>(l.weights.size()))
-      throw error("onnx: " + file_ + ": " + l.place + " has a different number of weights than its layer");
+      throw error("onnx: " + file_ + ": " + l.place + " must have the " + std::to_string(g.nodes[n].parameters) +
+                  " weights of its layer; found " + std::to_string(l.weights.size()) +
+                  "; this is an error of typenet, so please report the network");
     for (std::vector<float> const& each : l.weights) {
       if (g.parameters[weights_.size()].count() != static_cast<long long>(each.size()))
-        throw error("onnx: " + file_ + ": " + l.place + " has weights of a different size than its layer");
+        throw error("onnx: " + file_ + ": " + l.place + " must have " +
+                    std::to_string(g.parameters[weights_.size()].count()) + " numbers in a weight; found " +
+                    std::to_string(each.size()) + "; this is an error of typenet, so please report the network");
       weights_.push_back(&each);
     }
   }

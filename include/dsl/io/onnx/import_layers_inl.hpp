@@ -31,7 +31,8 @@ TYPENET_INLINE bool onnx_reader::read_layer() {
 
 TYPENET_INLINE void onnx_reader::read_window(onnx_layer& l, shape const& in) {
   auto const whole_of = [&](std::int64_t n, char const* what) {
-    if (n < 0 || n > 0x7fffffff / 4) damaged(std::string("must have ") + what + " of at least 0");
+    if (n < 0 || n > 0x7fffffff / 4)
+      damaged(message({"must have ", what, " of at least 0 and at most 536,870,911; found ", n}));
     return static_cast<int>(n);
   };
   std::vector<std::int64_t> kernel = list("kernel_shape", {l.what.window.height, l.what.window.width});
@@ -44,13 +45,15 @@ TYPENET_INLINE void onnx_reader::read_window(onnx_layer& l, shape const& in) {
     if (pads.size() == 2) pads = {0, pads[0], 0, pads[1]};
   }
   if (kernel.size() != 2 || strides.size() != 2 || pads.size() != 4 || dilations.size() != 2)
-    damaged("must have a window of two axes");
+    damaged("must have a window of two axes; found the kernel " + onnx_dims_text(kernel) + ", strides " +
+            onnx_dims_text(strides) + ", pads " + onnx_dims_text(pads) + " and dilations " + onnx_dims_text(dilations));
   window& w = l.what.window;
   w.height = whole_of(kernel[0], "a kernel"), w.width = whole_of(kernel[1], "a kernel");
   w.row_dilation = whole_of(dilations[0], "a dilation"), w.column_dilation = whole_of(dilations[1], "a dilation");
   int const row_stride = whole_of(strides[0], "a stride"), column_stride = whole_of(strides[1], "a stride");
   if (w.height < 1 || w.width < 1 || row_stride < 1 || column_stride < 1 || w.row_dilation < 1 || w.column_dilation < 1)
-    damaged("must have a kernel, a stride and a dilation of at least 1");
+    damaged("must have a kernel, a stride and a dilation of at least 1; found the kernel " + onnx_dims_text(kernel) +
+            ", strides " + onnx_dims_text(strides) + " and dilations " + onnx_dims_text(dilations));
   if (w.height == 1) w.row_dilation = 1;
   if (w.width == 1) w.column_dilation = 1;
   need(l.what.kind == op::conv2d || l.what.kind == op::conv2d_transpose || !w.is_dilated(), "must have no dilation",
@@ -131,7 +134,8 @@ TYPENET_INLINE void onnx_reader::read_convolution() {
   std::int64_t const groups = whole("group", 1);
   if (kernels->dims.size() != 4 || kernels->dims[0] < 1 || kernels->dims[2] < 1 || kernels->dims[3] < 1 ||
       kernels->dims[2] > 0xffff || kernels->dims[3] > 0xffff || kernels->dims[0] > 0x7fffffff)
-    damaged("must have kernels of four axes");
+    damaged("must have kernels of four axes (out, in, height, width), at most 65,535 high and wide; found " +
+            onnx_dims_text(kernels->dims));
   if (groups < 1 || in.channels % groups != 0 || kernels->dims[0] % groups != 0)
     damaged("must have a number of groups that divides its channels; found " + std::to_string(groups));
   l.what.groups = static_cast<int>(groups);
@@ -161,7 +165,8 @@ TYPENET_INLINE void onnx_reader::read_transposed() {
   std::int64_t const groups = whole("group", 1);
   if (kernels->dims.size() != 4 || kernels->dims[1] < 1 || kernels->dims[2] < 1 || kernels->dims[3] < 1 ||
       kernels->dims[2] > 0xffff || kernels->dims[3] > 0xffff || kernels->dims[1] > 0xffffff)
-    damaged("must have kernels of four axes");
+    damaged("must have kernels of four axes (in, out, height, width), at most 65,535 high and wide; found " +
+            onnx_dims_text(kernels->dims));
   if (groups < 1 || groups > in.channels || in.channels % groups != 0 || groups > 0xffff)
     damaged("must have a number of groups that divides its channels; found " + std::to_string(groups));
   need(attribute("output_shape") == nullptr, "must state its padding in numbers", "an output_shape");
@@ -171,7 +176,8 @@ TYPENET_INLINE void onnx_reader::read_transposed() {
   window const& w = l.what.window;
   std::vector<std::int64_t> const more = list("output_padding", {0, 0});
   if (more.size() != 2 || more[0] < 0 || more[1] < 0 || more[0] >= w.rows().stride || more[1] >= w.columns().stride)
-    damaged("must have an output_padding below its stride");
+    damaged("must have an output_padding of two numbers from 0 to less than its stride; found " + onnx_dims_text(more) +
+            " for the stride " + onnx_dims_text({w.rows().stride, w.columns().stride}));
   // Each row that output_padding adds at the end is one row less of padding to remove.
   l.zeros.bottom -= static_cast<int>(more[0]), l.zeros.right -= static_cast<int>(more[1]);
   need(l.zeros.bottom >= 0 && l.zeros.right >= 0,
@@ -285,7 +291,8 @@ TYPENET_INLINE void onnx_reader::read_batch_norm() {
   l.what.momentum = real("momentum", 0.9);
   need(l.what.momentum >= 0 && l.what.momentum < 1, "must have a momentum of at least 0 and below 1",
        std::to_string(l.what.momentum));
-  need(l.what.epsilon > 1e-30 && l.what.epsilon < 1e30, "must have an epsilon above 0", std::to_string(l.what.epsilon));
+  need(l.what.epsilon >= 1e-30 && l.what.epsilon < 1e30, "must have an epsilon of at least 1e-30 and below 1e30",
+       message({l.what.epsilon}));
   for (int i = 1; i < 5; ++i) l.weights.push_back(parameter(i, {shape_of(x).channels}));
   l.path = path_of_weight(number(1));
   give(append(std::move(l), x, shape_of(x), x->axes));
@@ -300,7 +307,8 @@ TYPENET_INLINE void onnx_reader::read_layer_norm() {
   onnx_layer l;
   l.what.kind = op::layer_norm;
   l.what.epsilon = real("epsilon", 1e-5);
-  need(l.what.epsilon > 1e-30 && l.what.epsilon < 1e30, "must have an epsilon above 0", std::to_string(l.what.epsilon));
+  need(l.what.epsilon >= 1e-30 && l.what.epsilon < 1e30, "must have an epsilon of at least 1e-30 and below 1e30",
+       message({l.what.epsilon}));
   l.weights.push_back(parameter(1, {channels}));
   l.weights.push_back(has(2) ? parameter(2, {channels}) : std::vector<float>(static_cast<std::size_t>(channels)));
   l.path = path_of_weight(number(1));
@@ -318,7 +326,8 @@ TYPENET_INLINE void onnx_reader::read_response_norm() {
   l.what.groups = static_cast<int>(size);
   l.what.rate = real("alpha", 1e-4), l.what.power = real("beta", 0.75), l.what.epsilon = real("bias", 1);
   for (double const number : {l.what.rate, l.what.power, l.what.epsilon})
-    need(number > 1e-30 && number < 1e30, "must have an alpha, a beta and a bias above 0", std::to_string(number));
+    need(number >= 1e-30 && number < 1e30, "must have an alpha, a beta and a bias of at least 1e-30 and below 1e30",
+         message({number}));
   give(append(std::move(l), x, shape_of(x), x->axes));
 }
 
@@ -387,7 +396,8 @@ TYPENET_INLINE void onnx_reader::read_gemm() {
        "transA = " + std::to_string(whole("transA", 0)));
   need(x->axes.size() == 2, "must read a tensor with the axes (batch, features)",
        std::to_string(x->axes.size()) + " axes");
-  if (b->is_whole || b->dims.size() != 2) damaged("must have a matrix of floats as operand 1");
+  if (b->is_whole || b->dims.size() != 2)
+    damaged("must have a matrix of floats as operand 1; found " + onnx_tensor_text(*b));
   onnx_constant const weights = whole("transB", 0) == 0 ? onnx_transposed(*b, {1, 0}) : *b;
   need_matrix(weights.dims[1], weights.dims[0], onnx_size(x->axes[1]));
   auto const units = static_cast<int>(weights.dims[0]);
@@ -398,7 +408,7 @@ TYPENET_INLINE void onnx_reader::read_gemm() {
   if (has(2)) {
     constant const c = number(2);
     if (c->is_whole || (c->count() != 1 && c->count() != static_cast<std::size_t>(units)) || c->dims.size() > 2)
-      damaged("must have one bias for each unit");
+      damaged("must have one bias for each of " + counted(units, "unit") + "; found " + onnx_tensor_text(*c));
     for (int i = 0; i < units; ++i) bias.push_back(beta * c->reals[c->count() == 1 ? 0 : static_cast<std::size_t>(i)]);
   }
   give(linear(x, 1, std::move(kernel), units, std::move(bias), path_of_weight(b)));
@@ -407,8 +417,7 @@ TYPENET_INLINE void onnx_reader::read_gemm() {
 TYPENET_INLINE void onnx_reader::read_matmul() {
   onnx_value const x = value(0);
   constant b = number(1);
-  need(!b->is_whole && b->dims.size() == 2, "must have a matrix of floats as operand 1",
-       (b->is_whole ? "whole numbers of shape " : "floats of shape ") + onnx_dims_text(b->dims));
+  need(!b->is_whole && b->dims.size() == 2, "must have a matrix of floats as operand 1", onnx_tensor_text(*b));
   need(!x->axes.empty(), "must read a tensor with axes", "a number");
   need_matrix(b->dims[0], b->dims[1], onnx_size(x->axes.back()));
   spend(b->count());
@@ -429,13 +438,14 @@ TYPENET_INLINE void onnx_reader::read_resize() {
   };
   if (!is_old && has(sizes_at)) {
     std::vector<std::int64_t> const sizes = wholes(sizes_at);
-    if (sizes.size() != 4) damaged("must have four sizes, one for each axis");
+    if (sizes.size() != 4) damaged("must have four sizes, one for each axis; found " + onnx_dims_text(sizes));
     need(sizes[0] == 1 && sizes[1] == in.channels, "must enlarge only height and width",
          onnx_dims_text(sizes) + " for " + onnx_dims_text({1, in.channels, in.height, in.width}));
     high = static_cast<double>(sizes[2]) / in.height, wide = static_cast<double>(sizes[3]) / in.width;
   } else {
     constant const scales = number(scales_at);
-    if (scales->count() != 4) damaged("must have four factors, one for each axis");
+    if (scales->count() != 4)
+      damaged("must have four factors, one for each axis; found " + std::to_string(scales->count()));
     need(scales->at(0) == 1 && scales->at(1) == 1, "must enlarge only height and width",
          message({"the factors ", scales->at(0), " and ", scales->at(1), " for batch and channels"}));
     high = scales->at(2), wide = scales->at(3);

@@ -67,13 +67,8 @@ TYPENET_INLINE bool onnx_reader::read_movement() {
     std::vector<std::int64_t> reversed(rank);
     for (std::size_t i = 0; i < rank; ++i) reversed[i] = static_cast<std::int64_t>(rank - 1 - i);
     std::vector<std::int64_t> const order = list("perm", reversed);
-    std::vector<char> seen(rank);
-    if (order.size() != rank) damaged("must have as many axes in perm as its operand");
-    for (std::size_t i = 0; i < rank; ++i) {
-      std::size_t const from = axis_of(order[i], rank);
-      if (seen[from]++) damaged("must list each axis once in perm");
-      axes[i] = x->axes[from];
-    }
+    need_order(order, rank);
+    for (std::size_t i = 0; i < rank; ++i) axes[i] = x->axes[axis_of(order[i], rank)];
     if (file_.is_own() && node_->doc_string().ends_with("transpose_tokens)")) {
       onnx_axes row = rechannelled(onnx_axes(4), 1, shape_of(x).channels);
       row[3] = pixels_of(shape_of(x));
@@ -90,7 +85,8 @@ TYPENET_INLINE bool onnx_reader::read_movement() {
     std::vector<char> gone(rank);
     for (std::int64_t a : which) {
       std::size_t const i = axis_of(a, rank);
-      if (before[i] != 1) damaged("must squeeze axes of size 1");
+      if (before[i] != 1)
+        damaged("must squeeze axes of size 1; found axis " + std::to_string(i) + " of " + onnx_dims_text(before));
       gone[i] = 1;
     }
     axes.clear();
@@ -100,10 +96,11 @@ TYPENET_INLINE bool onnx_reader::read_movement() {
   } else if (type == "Unsqueeze") {
     std::vector<std::int64_t> const which = list_or_operand("axes", 1);
     std::size_t const wider = rank + which.size();
-    if (wider > static_cast<std::size_t>(onnx_most_axes)) damaged("must have at most 8 axes");
+    if (wider > static_cast<std::size_t>(onnx_most_axes))
+      damaged("must have at most 8 axes; found " + std::to_string(wider));
     std::vector<char> is_new(wider);
     for (std::int64_t a : which)
-      if (is_new[axis_of(a, wider)]++) damaged("must list each axis once");
+      if (is_new[axis_of(a, wider)]++) repeated(which);
     axes.assign(wider, {});
     for (std::size_t i = 0, from = 0; i < wider; ++i)
       if (!is_new[i]) axes[i] = x->axes[from++];
@@ -119,17 +116,18 @@ TYPENET_INLINE bool onnx_reader::read_movement() {
       for (std::size_t i = 0; i < rank; ++i) dims[i < end ? 0 : 1] *= before[i];
     } else {
       dims = wholes(1);
-      if (dims.size() > static_cast<std::size_t>(onnx_most_axes)) damaged("must have at most 8 axes");
+      if (dims.size() > static_cast<std::size_t>(onnx_most_axes))
+        damaged("must have at most 8 axes; found " + std::to_string(dims.size()));
+      std::vector<std::int64_t> const asked = dims;
       std::int64_t rest = all, open = 0;
       for (std::size_t i = 0; i < dims.size(); ++i) {
         if (dims[i] == 0 && i < rank && whole("allowzero", 0) == 0) dims[i] = before[i];
-        if (dims[i] == -1 ? ++open > 1 : dims[i] < 1 || rest % dims[i] != 0)
-          damaged("must have a shape with as many elements as its operand");
+        if (dims[i] == -1 ? ++open > 1 : dims[i] < 1 || rest % dims[i] != 0) other_count(asked, before);
         if (dims[i] > 0) rest /= dims[i];
       }
       for (std::int64_t& d : dims)
         if (d == -1) d = rest;
-      if (open == 0 && rest != 1) damaged("must have a shape with as many elements as its operand");
+      if (open == 0 && rest != 1) other_count(asked, before);
     }
     need(onnx_reshape(axes, dims), "must split or join whole axes",
          onnx_dims_text(before) + " that becomes " + onnx_dims_text(dims));
@@ -153,18 +151,25 @@ TYPENET_INLINE bool onnx_reader::read_movement() {
     std::vector<std::int64_t> parts = list_or_operand("split", 1);
     std::int64_t const count = whole("num_outputs", node_->output_size());
     if (parts.empty()) {
-      if (count < 1 || count > before[axis]) damaged("must split an axis into parts of at least 1");
+      if (count < 1 || count > before[axis])
+        damaged("must split an axis of " + std::to_string(before[axis]) + " into 1 to as many parts; found " +
+                std::to_string(count));
       std::int64_t const each = (before[axis] + count - 1) / count;
       for (std::int64_t i = 0; i < count; ++i)
         parts.push_back(i + 1 < count ? each : before[axis] - each * (count - 1));
     }
+    auto const need_parts = [&](bool holds) {
+      if (!holds)
+        damaged("must split axis " + std::to_string(axis) + " of " + onnx_dims_text(before) +
+                " into positive parts that add up to it, at least one for each output; found the parts " +
+                onnx_dims_text(parts) + " for " + counted(node_->output_size(), "output"));
+    };
     std::int64_t sum = 0;
     for (std::int64_t p : parts) {
-      if (p < 1 || p > before[axis] - sum) damaged("must split an axis into parts that add up to it");
+      need_parts(p >= 1 && p <= before[axis] - sum);
       sum += p;
     }
-    if (sum != before[axis] || static_cast<std::size_t>(node_->output_size()) > parts.size())
-      damaged("must split an axis into parts that add up to it");
+    need_parts(sum == before[axis] && static_cast<std::size_t>(node_->output_size()) <= parts.size());
     std::int64_t begin = 0;
     for (int i = 0; i < node_->output_size(); ++i) {
       std::int64_t const size = parts[static_cast<std::size_t>(i)];
@@ -177,9 +182,7 @@ TYPENET_INLINE bool onnx_reader::read_movement() {
     if (which.empty())
       for (std::size_t i = 0; i < begins.size(); ++i) which.push_back(static_cast<std::int64_t>(i));
     if (!has(4)) steps.assign(begins.size(), 1);
-    if (begins.size() != ends.size() || begins.size() != which.size() || steps.size() != begins.size())
-      damaged("must have as many starts as ends, axes and steps");
-    if (which.size() > rank) damaged("must list no more axes than its operand has");
+    need_slices(begins.size(), ends.size(), which.size(), steps.size(), rank);
     onnx_value v = x;
     for (std::size_t i = 0; i < begins.size(); ++i) {
       std::size_t const axis = axis_of(which[i], rank);
@@ -267,7 +270,9 @@ TYPENET_INLINE void onnx_reader::read_pad() {
   std::vector<std::int64_t> which = has(3) ? wholes(3) : std::vector<std::int64_t>{};
   if (!has(3))
     for (std::size_t i = 0; i < rank; ++i) which.push_back(static_cast<std::int64_t>(i));
-  if (pads.size() != 2 * which.size()) damaged("must have padding before and after each axis");
+  if (pads.size() != 2 * which.size())
+    damaged("must have padding before and after each of " +
+            counted(static_cast<long long>(which.size()), "axis", "axes") + "; found " + onnx_dims_text(pads));
   need(text("mode", "constant") == "constant", "must pad with a constant", shown(text("mode", "constant")));
   double const fill = has(2) ? (number(2)->count() == 1 ? number(2)->at(0) : 1) : real("value", 0);
   need(fill == 0 || fill < -1e30, "must pad with zeros, or with the lowest float before a max_pool2d",
@@ -350,7 +355,7 @@ TYPENET_INLINE void onnx_reader::read_gather() {
   need(c->dims.size() <= 1, "must select elements by a list of whole numbers",
        "a tensor of " + std::to_string(c->dims.size()) + " axes");
   for (std::int64_t& i : all) {
-    if (i < -size || i >= size) damaged("must have indices within the axis");
+    if (i < -size || i >= size) outside(i, axis, size);
     if (i < 0) i += size;
   }
   bool neighbours = true;

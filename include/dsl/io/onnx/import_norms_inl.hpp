@@ -26,7 +26,7 @@ TYPENET_INLINE bool onnx_reader::read_norm() {
 }
 
 TYPENET_INLINE onnx_value onnx_reader::normalised(onnx_value const& x, op kind, int groups, double epsilon) {
-  need(epsilon > 1e-30 && epsilon < 1e30, "must have an epsilon above 0", std::to_string(epsilon));
+  need(epsilon >= 1e-30 && epsilon < 1e30, "must have an epsilon of at least 1e-30 and below 1e30", message({epsilon}));
   auto const channels = static_cast<std::size_t>(shape_of(x).channels);
   spend(2 * channels);
   onnx_layer l;

@@ -250,7 +250,7 @@ TYPENET_INLINE bool onnx_reader::read_join() {
     std::vector<onnx_value> all;
     all.reserve(static_cast<std::size_t>(node_->input_size()));
     for (int i = 0; i < node_->input_size(); ++i) all.push_back(value(i));
-    if (all.empty()) damaged("must have operands");
+    if (all.empty()) damaged("must have operands; found none");
     give(all.size() == 1 ? view(all[0], all[0]->axes) : sum(std::move(all)));
     return true;
   }
@@ -326,12 +326,14 @@ TYPENET_INLINE void onnx_reader::read_concat() {
   all.reserve(static_cast<std::size_t>(node_->input_size()));
   std::vector<int> inputs;
   for (int i = 0; i < node_->input_size(); ++i) all.push_back(value(i));
-  if (all.empty()) damaged("must have operands");
+  if (all.empty()) damaged("must have operands; found none");
   if (all.size() == 1) return give(view(all[0], all[0]->axes));
   std::size_t const axis = axis_of(whole("axis", 1), all[0]->axes.size());
   std::int64_t channels = 0;
   for (onnx_value& v : all) {
-    if (v->axes.size() != all[0]->axes.size()) damaged("must join tensors with the same number of axes");
+    if (v->axes.size() != all[0]->axes.size())
+      damaged(message(
+          {"must join tensors with the same number of axes; found ", all[0]->axes.size(), " and ", v->axes.size()}));
     v = with_channels(v, axis);
     onnx_axes others = rechannelled(v->axes, axis, 1);
     shape const s = shape_of(v), first = shape_of(all[0]);

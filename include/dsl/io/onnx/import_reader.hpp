@@ -49,6 +49,18 @@ class onnx_reader {
     if (!holds) refuse(must, found);
   }
   [[noreturn, gnu::cold]] void damaged(std::string const& what) const;
+  /// Reports an index outside an axis.
+  [[noreturn, gnu::cold]] void outside(std::int64_t index, std::size_t axis, std::int64_t size) const;
+  /// Requires that a permutation lists each axis of an operand once.
+  [[gnu::cold]] void need_order(std::vector<std::int64_t> const& order, std::size_t rank) const;
+  /// Reports a shape that does not have as many elements as the operand.
+  [[noreturn, gnu::cold]] void other_count(std::vector<std::int64_t> const& asked,
+                                           std::vector<std::int64_t> const& dims) const;
+  /// Reports axes that are listed twice.
+  [[noreturn, gnu::cold]] void repeated(std::vector<std::int64_t> const& axes) const;
+  /// Requires the lists of a Slice to be of equal length, and no longer than the operand has axes.
+  [[gnu::cold]] void need_slices(std::size_t begins, std::size_t ends, std::size_t axes, std::size_t steps,
+                                 std::size_t rank) const;
 
   // The file.
   [[gnu::cold]] void read_initializers();

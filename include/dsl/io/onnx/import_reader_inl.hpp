@@ -103,11 +103,45 @@ TYPENET_INLINE void onnx_reader::damaged(std::string const& what) const {
   throw onnx_error(onnx_fault::damaged, "onnx: " + file_.name() + ": " + place_ + " " + what + "; give another file");
 }
 
+TYPENET_INLINE void onnx_reader::outside(std::int64_t index, std::size_t axis, std::int64_t size) const {
+  damaged("must have indices within axis " + std::to_string(axis) + " of size " + std::to_string(size) + "; found " +
+          std::to_string(index));
+}
+
+TYPENET_INLINE void onnx_reader::other_count(std::vector<std::int64_t> const& asked,
+                                             std::vector<std::int64_t> const& dims) const {
+  damaged("must have a shape with as many elements as its operand; found " + onnx_dims_text(asked) + " for " +
+          onnx_dims_text(dims));
+}
+
+TYPENET_INLINE void onnx_reader::repeated(std::vector<std::int64_t> const& axes) const {
+  damaged("must list each axis once; found " + onnx_dims_text(axes));
+}
+
+TYPENET_INLINE void onnx_reader::need_order(std::vector<std::int64_t> const& order, std::size_t rank) const {
+  std::vector<char> seen(rank);
+  if (order.size() != rank)
+    damaged("must have " + std::to_string(rank) + " axes in perm, as many as its operand; found " +
+            onnx_dims_text(order));
+  for (std::int64_t const axis : order)
+    if (seen[axis_of(axis, rank)]++) damaged("must list each axis once in perm; found " + onnx_dims_text(order));
+}
+
+TYPENET_INLINE void onnx_reader::need_slices(std::size_t begins, std::size_t ends, std::size_t axes, std::size_t steps,
+                                             std::size_t rank) const {
+  if (begins != ends || begins != axes || begins != steps)
+    damaged(message(
+        {"must have as many starts as ends, axes and steps; found ", begins, ", ", ends, ", ", axes, " and ", steps}));
+  if (axes > rank)  // each makes a copy
+    damaged(message({"must slice no more axes than its operand has, ", rank, "; found ", axes}));
+}
+
 TYPENET_INLINE void onnx_reader::read_initializers() {
   allowed_ = std::int64_t{1} << 26;
   for (auto const& t : file_.graph().initializer()) {
     if (!unread_.emplace(t.name(), &t).second)
-      file_.fail(onnx_fault::damaged, "must define each tensor only once; found two " + shown(t.name()));
+      file_.fail(onnx_fault::damaged,
+                 "must define each tensor only once; found two " + shown(t.name()) + "; give another file");
     std::int64_t const count = onnx_count({t.dims().begin(), t.dims().end()});
     if (count > 0 && count < onnx_most_numbers) allowed_ += 4 * count;
   }
@@ -250,7 +284,9 @@ TYPENET_INLINE std::string onnx_reader::path_of_weight(constant const& c) const 
 }
 
 TYPENET_INLINE onnx_reader::known& onnx_reader::operand(int i) {
-  if (!has(i)) damaged("must have at least " + std::to_string(i + 1) + (i == 0 ? " operand" : " operands"));
+  if (!has(i))
+    damaged("must have an operand " + std::to_string(i) + "; found " +
+            (i < node_->input_size() ? "an empty name in its place" : counted(node_->input_size(), "operand")));
   std::string const& name = node_->input(i);
   auto const found = known_.find(name);
   if (found != known_.end()) return found->second;
@@ -279,8 +315,7 @@ TYPENET_INLINE onnx_value onnx_reader::value(int i) {
 TYPENET_INLINE std::vector<std::int64_t> onnx_reader::wholes(int i) {
   constant const c = number(i);
   if (!c->is_whole || c->dims.size() > 1)
-    refuse("must have a list of integers as operand " + std::to_string(i),
-           (c->is_whole ? "integers of shape " : "floats of shape ") + onnx_dims_text(c->dims));
+    refuse("must have a list of integers as operand " + std::to_string(i), onnx_tensor_text(*c));
   return c->wholes;
 }
 
@@ -329,9 +364,9 @@ TYPENET_INLINE void onnx_reader::give(known k, int output) {
 TYPENET_INLINE void onnx_reader::afford(double numbers) const {
   double const all = static_cast<double>(spent_) + numbers;
   if (all <= static_cast<double>(allowed_)) return;
-  refuse("must bring the count of computed numbers to at most " + std::to_string(allowed_) +
-             " (four times the file's own plus 67,108,864)",
-         message({all < 1e15 ? piece(static_cast<long long>(all)) : piece(all)}),
+  refuse("must keep the numbers that typenet computes for the file to at most " + std::to_string(allowed_) +
+             " (four times the numbers in the file, plus 67,108,864)",
+         message({all < 1e15 ? piece(static_cast<long long>(all)) : piece(all), " up to here"}),
          "simplify the file first, for example with onnxsim");
 }
 

@@ -70,7 +70,9 @@ TYPENET_INLINE void onnx_reader::read_class_token() {
     bool fits =
         !c->is_whole && c->dims.size() == rank && static_cast<std::int64_t>(c->count()) == channels * c->dims[axis];
     for (std::size_t d = 0; fits && d < rank; ++d) fits = d == axis || c->dims[d] == (d == channels_at ? channels : 1);
-    if (!fits) damaged("must join tensors of the same shape");
+    if (!fits)
+      damaged("must join tensors of one type and, apart from axis " + std::to_string(axis) + ", one shape; found " +
+              onnx_tensor_text(*c) + " and floats of shape " + onnx_dims_text(onnx_dims(x->axes)));
     std::string const path = path_;
     take_path_of(c);
     spend(c->count());

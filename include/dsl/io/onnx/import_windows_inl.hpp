@@ -184,14 +184,9 @@ TYPENET_INLINE bool onnx_reader::read_unit_vectors() {
     onnx_value const v = operand(0).value;
     std::size_t const rank = v->axes.size();
     std::vector<std::int64_t> const order = list("perm", {});
-    if (order.size() != rank) damaged("must have as many axes in perm as its operand");
-    std::vector<char> seen(rank);
+    need_order(order, rank);
     onnx_axes axes(rank);
-    for (std::size_t i = 0; i < rank; ++i) {
-      std::size_t const from = axis_of(order[i], rank);
-      if (seen[from]++) damaged("must list each axis once in perm");
-      axes[i] = v->axes[from];
-    }
+    for (std::size_t i = 0; i < rank; ++i) axes[i] = v->axes[axis_of(order[i], rank)];
     onnx_value const turned = view(v->inputs[0], axes);
     give_part("unit", turned, std::move(axes));
     return true;

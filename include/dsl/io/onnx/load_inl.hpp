@@ -82,10 +82,13 @@ TYPENET_INLINE void require_same_structure(graph_view const& g, imported_network
            "; found " + onnx_node_text(f, y) +
            (same ? ", the same operation with other attributes (such as the stride) or other operands" : ""));
     }
-    for (int k = 0; k < x.parameters; ++k)
-      if (g.parameters[x.first_parameter + k].count() != f.parameters[y.first_parameter + k].count())
-        fail(net.place(theirs[i]) + " must have the weights of the network's " + layer_place(g, x.scope) +
-             "; found a different number of them");
+    for (int k = 0; k < x.parameters; ++k) {
+      long long const wanted = g.parameters[x.first_parameter + k].count();
+      long long const found = f.parameters[y.first_parameter + k].count();
+      if (wanted != found)
+        fail(net.place(theirs[i]) + " must have " + counted(wanted, "number") + " in weight " + std::to_string(k) +
+             ", as the network's " + layer_place(g, x.scope) + " has; found " + std::to_string(found));
+    }
     for (int k = 0; k < x.parameters; ++k) {
       parameter const& p = g.parameters[x.first_parameter + k];
       auto const own = static_cast<float>(p.initial.number);

@@ -121,7 +121,10 @@ TYPENET_INLINE std::string serialize_onnx(engine& e, onnx_options const& o) {
 
   detail::require_onnx_size(static_cast<long long>(model.ByteSizeLong()), "network");
   std::string bytes;
-  if (!model.SerializeToString(&bytes)) throw error("onnx: protobuf could not serialise the network");
+  if (!model.SerializeToString(&bytes))
+    throw error(
+        "onnx: protobuf could not serialise the network, although its size is allowed; free memory, or write the "
+        "weights with save_safetensors");
   return bytes;
 }
 
