@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # check_static.sh gcc|clang|nvcc COMPILER FILE...: each FILE compiles, without a warning. With GCC each header does so
 # alone, in an otherwise empty source; which includes it lacks does not depend on the compiler, so that the others are
-# given all headers together. Further compiler flags come from TYPENET_WARNINGS, separated by blanks. With
-# TYPENET_DECLARATIONS_ONLY=1 the files see the headers as users of the compiled library do.
+# given all headers together, as is GCC with TYPENET_TOGETHER=1. Further compiler flags come from TYPENET_WARNINGS,
+# separated by blanks. With TYPENET_DECLARATIONS_ONLY=1 the files see the headers as users of the compiled library do.
 set -euo pipefail
 . "$(dirname "$0")/../compilers.sh"
 kind=$1
@@ -26,8 +26,8 @@ try() { # SOURCE NAME
   fi
 }
 for file; do
-  case "$kind,$file" in
-    clang,*.hpp | nvcc,*.hpp) printf '#include "%s"\n' "$file" >>"$scratch/headers.cpp" ;;
+  case "${TYPENET_TOGETHER:-}$kind,$file" in
+    1*.hpp | clang,*.hpp | nvcc,*.hpp) printf '#include "%s"\n' "$file" >>"$scratch/headers.cpp" ;;
     *.hpp) printf '#include "%s"\n' "$file" >"$scratch/header.cpp"; try "$scratch/header.cpp" "$file" ;;
     *) try "$file" "$file" ;;
   esac

@@ -139,7 +139,7 @@ TYPENET_INLINE dataset next_tokens(std::vector<std::int32_t> const& text, int vo
   dataset_storage s = detail::storage_of_tokens(text, vocabulary, step, samples);
   s.labels.reserve(static_cast<std::size_t>(samples * length));
   for (std::int64_t i = 0; i < samples; ++i) {
-    auto const first = text.begin() + static_cast<std::ptrdiff_t>(i * step + 1);
+    auto const first = text.begin() + (i * step + 1);
     s.labels.insert(s.labels.end(), first, first + length);
   }
   return detail::dataset_of_tokens(length, vocabulary, true, samples, std::move(s));

@@ -203,7 +203,7 @@ TYPENET_INLINE std::string onnx_file::read_outside(onnx_messages::TensorProto co
                                   "; save the file again, without tensors that share bytes");
   if (::lseek(file.descriptor(), static_cast<off_t>(offset), SEEK_SET) < 0) file.fail("it cannot be read from there");
   std::string all;
-  file.append(all, static_cast<std::size_t>(bytes));
+  file.append(all, bytes);
   return all;
 }
 

@@ -182,7 +182,7 @@ TYPENET_INLINE void onnx_reader::read_inputs() {
     };
     onnx_layer l;
     l.what.kind = op::input;
-    int const rank = static_cast<int>(dims.size());
+    int const rank = dims.size();
     shape s;
     if (is_whole) {
       s = {1, 1, size(1, wanted_.width)};
