@@ -327,6 +327,8 @@ def main():
                          "date": str(datetime.date.today())})
             if a.table:
                 a.table.write_text(page(a, results))
+    if a.table:  # even if an earlier run has all results
+        a.table.write_text(page(a, results))
     return 1 if bad else 0
 
 

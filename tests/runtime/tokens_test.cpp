@@ -22,6 +22,7 @@
 #include <dsl/data/with_input.hpp>
 #include <dsl/dsl.hpp>
 #include <dsl/executors/host/engine.hpp>
+#include <dsl/executors/host/token_number.hpp>
 #include <dsl/executors/native.hpp>
 #include <dsl/models/gpt.hpp>
 #include <dsl/towers.hpp>
@@ -178,6 +179,16 @@ TEST_CASE("tokens: a class for each is learnt, and those without one do not coun
   CHECK(learner.evaluate(data).acc == 1);
   scores const all = learner.evaluate(in_memory_token_classes(length, vocabulary, tokens, 3, misleading));
   CHECK(all.acc == approx(tokens.size() % 3 == 0 ? 2.0 / 3 : 213.0 / 320));
+}
+
+TEST_CASE("tokens: the nearest token of a number, if the vocabulary has it") {
+  for (float const x : {-0.5F, 0.0F, 0.25F}) CHECK(host::token_of(x, 5) == 0);
+  for (double const x : {3.5, 4.0, 4.25}) CHECK(host::token_of(x, 5) == 4);
+  for (float const x : {-0.75F, -1.0F, 4.5F, 5.0F, 1e30F, -1e30F, std::numeric_limits<float>::quiet_NaN(),
+                        std::numeric_limits<float>::infinity()}) {
+    INFO(x);
+    CHECK(host::token_of(x, 5) == -1);
+  }
 }
 
 TEST_CASE("tokens: a trainer refuses what its vocabulary does not have", "[hostile]") {
