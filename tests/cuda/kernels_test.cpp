@@ -160,7 +160,7 @@ TEMPLATE_TEST_CASE("dropout draws what the CPU draws", "[kernels]", float, bf16)
       run(kernels::dropout(storage_of<TestType>, g.batch, g.shape, 0.375, 21, g.x, g.y, accumulate), x.data(), y.data(),
           &state);
       dsl::dropout_draw const draw{state.seed, state.step, 21, 0.375F};
-      dsl::plain::dropout<double>(x.read(), y.wanted(), draw, accumulate);
+      dsl::plain::dropout<double>(x.read(), y.wanted(), draw, 0, accumulate);
       y.check();
     }
   // The second half of a batch, drawn on another device.
