@@ -13,8 +13,8 @@ namespace dsl::TYPENET_MODE {
 /// The header of history_csv() for a network with one output.
 inline constexpr char const* history_csv_header =
     "epoch,loss,acc,val_loss,val_acc,learning_rate,seconds,images_per_second\n";
-/// Returns the header of history_csv(), with further columns: aux_loss, aux_acc, val_aux_loss and val_aux_acc if "aux"
-/// is one of several outputs' names, and val_f1 if "f1" is one of fit's .metrics.
+/// Returns the header of history_csv(), with four further columns for each name in `outputs` (for "aux": aux_loss,
+/// aux_acc, val_aux_loss and val_aux_acc) and one for each name in `metrics` (for "f1": val_f1).
 std::string history_csv_columns(std::vector<std::string> const& outputs, std::vector<std::string> const& metrics = {});
 /// Returns the line of one epoch.
 std::string history_csv_row(epoch_record const& e);

@@ -9,8 +9,8 @@ namespace dsl::models {
 template <int Count, int Filters, class... Norm>
 using vgg_stage = repeat<Count, conv2d<Filters, 3, pad<1>>, Norm..., relu>;
 
-/// VGG (Simonyan & Zisserman 2015): five stages with First to Fifth convolutions, and three dense layers. Norm is
-/// empty, or the batch_norm after each convolution.
+/// VGG (Simonyan & Zisserman 2015): five stages and three dense layers. First, Second, ..., Fifth are the numbers of
+/// convolutions of the stages. Norm is empty, or the batch_norm after each convolution.
 template <int Classes, int First, int Second, int Third, int Fourth, int Fifth, class... Norm>
 struct vgg
     : sequential<named<"features",                                      //

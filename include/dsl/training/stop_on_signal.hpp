@@ -15,13 +15,13 @@ namespace dsl::TYPENET_MODE {
 
 /// Ends a run, even in the middle of an epoch, when Ctrl-C or kill asks its process to end:
 ///   trainer.fit(data, {.callbacks = {backup_and_restore{"run.state"}, stop_on_signal{}}});
-/// After the current step, backup_and_restore saves the state. One more step, or a batch of validation, shows that the
-/// loss with the saved weights is finite; then fit throws interrupted. If the same command is started again, it resumes
-/// from the saved state and computes the same bits. A second signal ends the process at once, as without this callback.
-/// If there are several processes, it is enough that one of them receives a signal. The callback's handlers are set
-/// from on_train_begin until fit returns or throws; then the previous handlers are restored. Signals that the process
-/// ignores, as under nohup or in a shell's background jobs, stay ignored. A handler stores a number and calls only
-/// functions that are safe in a signal handler.
+/// After the current step, backup_and_restore keeps the state in memory. It writes the file once another step, or a
+/// batch of validation, has computed a finite loss with these weights; then fit throws interrupted. If the same command
+/// is started again, it resumes from the saved state and computes the same bits. A second signal ends the process at
+/// once, as without this callback. If there are several processes, it is enough that one of them receives a signal. The
+/// callback's handlers are set from on_train_begin until fit returns or throws; then the previous handlers are
+/// restored. Signals that the process ignores, as under nohup or in a shell's background jobs, stay ignored. A handler
+/// stores a number and calls only functions that are safe in a signal handler.
 class TYPENET_EXPORT stop_on_signal : public callback {
  public:
   /// Throws option_error for a number that is not a signal, and for a signal that no program can handle.

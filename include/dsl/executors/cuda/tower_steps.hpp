@@ -12,8 +12,8 @@ namespace dsl::cu::TYPENET_MODE {
 class tower_steps {
  public:
   /// `moments` is the memory where this tower's batch_norms store their moments: `arena.statistics_count()` numbers,
-  /// and one more for the number of towers that they are summed over. It is null if batch_norms update the running
-  /// moments themselves.
+  /// and then a count of towers, so that the sum of several such arrays also holds the number of towers in it. It is
+  /// null if batch_norms update the running moments themselves.
   tower_steps(recording& r, tower_meetings& towers, float* moments) : r_(r), towers_(towers), moments_(moments) {}
 
   /// Begins to sum the gradients of a bucket, once they are complete.

@@ -205,8 +205,8 @@ class engine : public dsl::engine {
     return binding_of(p).template tensor<U>(s, what, skip);
   }
 
-  /// Returns the factor by which a batch_norm step multiplies the old running means and variances. If each tower has
-  /// its own, the running ones are updated at the end of the run instead.
+  /// Returns the factor by which a batch_norm step multiplies the old means and variances. If each tower keeps its own
+  /// means and variances, the step updates those; the running ones are then updated only at the end of the run.
   double batch_norm_momentum(bound_step const& b) const {
     double const own = options_.batch_norm_momentum >= 0 ? options_.batch_norm_momentum : b.node->momentum;
     return tower_ && tower_->moments() ? tower_->keeps(own, b.step->micro) : own;
@@ -252,7 +252,7 @@ class engine : public dsl::engine {
   std::uint64_t const* written_version() const { return &state_.kept()->written_version; }
   /// Returns the weights, their version, and the kernels that were packed from them.
   host::weights& kept() const { return *state_.kept(); }
-  /// Whether another owner also holds the weights, so that they must not change.
+  /// Whether another owner also holds the weights; if so, they must not change.
   bool shares_weights() const { return state_.kept().use_count() > 1; }
   /// Returns the threads of several devices, or null if one thread runs everything.
   host::thread_team* team() const { return team_.get(); }

@@ -45,7 +45,7 @@ struct read_head {
   }
 };
 
-/// Writes rows of channels to the blocks, times the tokens' factors, or adds them there.
+/// Multiplies rows of channels by the factors of their tokens, and writes or adds the products to the blocks.
 template <int L>
 struct write_head {
   using call = head_call;
