@@ -174,6 +174,8 @@ def prepared(name):
                 value.uniform_(-0.2, 0.2)
             elif value.dtype == torch.float32 and value.dim() == 1:
                 value.add_(torch.empty_like(value).uniform_(-0.1, 0.1))
+            elif value.dtype == torch.float32 and not value.any():  # timm initialises some classifiers with zeros
+                value.normal_(0, 0.1)
     random = torch.Generator().manual_seed(3)
     if isinstance(shape, tuple):
         calibrate(model, torch.randn(4, *shape[1:], generator=random))
