@@ -24,6 +24,7 @@
 #include "support/all_kernels.hpp"
 #include "support/simulated_device/simulated_device.hpp"
 #include "support/temporary_directory.hpp"
+#include "cuda/agreement.hpp"
 
 using namespace dsl;
 using dsl::test::drawn_batch;
@@ -32,75 +33,13 @@ using dsl::test::keras_rules;
 using dsl::test::parameter_of;
 using dsl::test::result_of;
 using dsl::test::torch_rules;
+using dsl_test::agree;
+using dsl_test::bounds_of;
+using dsl_test::difference;
+using dsl_test::settings;
 using dsl_test::simulated_device;
 
 namespace {
-
-/// Returns the root mean square of the difference, relative to that of b.
-double difference(std::vector<float> const& a, std::vector<float> const& b) {
-  double apart = 0, size = 1e-12;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    double const x = static_cast<double>(a[i]), y = static_cast<double>(b[i]);
-    if (!std::isfinite(x)) return 1e30;
-    apart += (x - y) * (x - y);
-    size += y * y;
-  }
-  return std::sqrt(apart / size);
-}
-cu::engine_settings settings(precision p, bool deterministic = false) {
-  return {.precision = p, .deterministic = deterministic, .cache = "", .workspace_limit = 1 << 18};
-}
-
-/// Bounds of losses and parameters: rounded factors (8 bits of mantissa in bf16, 11 in tf32) pass through every layer,
-/// and a few steps of training amplify the differences.
-struct bounds {
-  double loss;
-  double values;
-};
-constexpr bounds bounds_of(precision p) {
-  return p == precision::bf16 ? bounds{0.03, 0.25} : p == precision::tf32 ? bounds{0.01, 0.1} : bounds{1e-4, 1e-3};
-}
-
-/// Trains both engines side by side, and evaluates and infers before and afterwards.
-void agree(graph_view const& g, engine_options const& o, int batch, int steps, precision p, double rate = 0.02) {
-  dsl_test::add_all_kernels();
-  simulated_device device({.seed = 3});
-  {
-    cu::engine fast(device.api(), g, o, settings(p));
-    auto const plain = reference<double>{}.make_engine(g, o);
-    initialize(fast, 5);
-    initialize(*plain, 5);
-    bounds const near = bounds_of(p);
-    auto const evaluate_and_infer = [&] {
-      drawn_batch const data(g, batch, 77);
-      for (mode m : {mode::evaluation, mode::inference}) {
-        int const c = fast.prepare(m, batch), d = plain->prepare(m, batch);
-        fast.run(c, data.view(9, 0));
-        plain->run(d, data.view(9, 0));
-        if (m == mode::evaluation) {
-          CHECK(fast.metrics(c).loss == Approx(plain->metrics(d).loss).epsilon(near.loss));
-        }
-        CHECK(difference(result_of(fast, c, batch), result_of(*plain, d, batch)) < near.values);
-      }
-    };
-    evaluate_and_infer();  // results computed from the parameters here are outdated later
-    auto const training = [&](engine& e) { return e.prepare(mode::training, batch); };
-    int const a = training(fast), b = training(*plain);
-    for (int s = 0; s < steps; ++s) {
-      drawn_batch const data(g, batch, static_cast<std::uint64_t>(s));
-      fast.run(a, data.view(static_cast<std::uint64_t>(s), rate));
-      plain->run(b, data.view(static_cast<std::uint64_t>(s), rate));
-      INFO("step " << s);
-      CHECK(fast.metrics(a).loss == Approx(plain->metrics(b).loss).epsilon(near.loss));
-    }
-    for (int k = 0; k < g.size.parameters; ++k) {
-      INFO("parameter " << k << " of node " << g.parameters[k].node);
-      CHECK(difference(parameter_of(fast, k), parameter_of(*plain, k)) < near.values);
-    }
-    evaluate_and_infer();
-  }
-  CHECK(device.report() == "");
-}
 
 using small = dsl::test::mixed_network;
 using odd = dsl::test::odd_network;
