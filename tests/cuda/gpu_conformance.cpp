@@ -9,6 +9,7 @@
 #include "support/gpu/behaviour.hpp"
 #include "support/gpu/convolutions.hpp"
 #include "support/gpu/graph_nodes.hpp"
+#include "support/gpu/norms.hpp"
 #include "support/gpu/slices.hpp"
 #include "support/gpu/trajectories.hpp"
 
@@ -123,6 +124,8 @@ constexpr group all_groups[] = {
      }},
     {"layers", "small networks train beside the reference in double", false,
      [](gpu const& on, settings const&, ledger& l) { check_layers(on, l); }},
+    {"norms", "networks with normalisations within a sample, beside the reference in double", false,
+     [](gpu const& on, settings const&, ledger& l) { check_norms(on, l); }},
     {"small", "20 steps of Keras's and PyTorch's saved trajectories", false,
      [](gpu const& on, settings const&, ledger& l) { check_small_trajectories(on, l); }},
     {"trajectories", "MiniGoogLeNet's saved trajectories, as far as float can follow", false,

@@ -37,6 +37,12 @@ std::vector<kernel_spec> specs_of(storage t, bool direct_convolutions) {
   }
   kernels::batch_norm_layer const layers[] = {{16, {16}, place, {16}}, {7, {7}, place, {7}, true}};
   all.add(kernels::batch_norm_inference(t, 640, layers));
+  for (auto const& g : {kernels::groups_of_samples(64, {96, 4, 4}, 32), kernels::groups_of_samples(64, {96, 4, 4}, 3),
+                        kernels::groups_of_pixels(64, {96, 4, 4}), kernels::groups_of_pixels(64, {7, 1, 1})}) {
+    all.add(kernels::group_norm_forward(t, g, 1e-5, {96}, {96}));
+    all.add(kernels::group_norm_means(t, g, 1e-5, {96}, {112, 16}));
+    all.add(kernels::group_norm_backward(t, g, {96}, {112, 16}, {96}, true));
+  }
   all.add(kernels::sum(t, 640, 16, std::vector<slice>(8, place), place, true));
   all.add(kernels::reshape(t, 64, {16, 5, 2}, {160, 1, 1}, place, {160}, true));
   all.add(kernels::channel_sums(t, 640, 16, place));

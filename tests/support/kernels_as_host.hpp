@@ -9,10 +9,13 @@
 #include <typenet_kernels/prelude.cuh>
 #include <typenet_kernels/tensors.cuh>
 #include <typenet_kernels/reduce.cuh>
+#include <typenet_kernels/teams.cuh>
 #include <typenet_kernels/elementwise.cuh>
 #include <typenet_kernels/dropout.cuh>
 #include <typenet_kernels/batch_norm.cuh>
 #include <typenet_kernels/batch_norm_backward.cuh>
+#include <typenet_kernels/group_norm.cuh>
+#include <typenet_kernels/group_norm_backward.cuh>
 #include <typenet_kernels/pool2d.cuh>
 #include <typenet_kernels/dense.cuh>
 #include <typenet_kernels/softmax.cuh>

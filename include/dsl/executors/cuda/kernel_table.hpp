@@ -28,6 +28,8 @@ namespace dsl::cu::TYPENET_MODE {
   switch (n.kind) {
     case op::input:
     case op::batch_norm:
+    case op::layer_norm:
+    case op::group_norm:
     case op::dropout:
     case op::flatten:
     case op::dense:

@@ -5,6 +5,7 @@
 #include <dsl/executors/cuda/convolution_steps.hpp>
 #include <dsl/executors/cuda/dense_steps.hpp>
 #include <dsl/executors/cuda/fused_softmax_loss.hpp>
+#include <dsl/executors/cuda/norm_steps.hpp>
 #include <dsl/executors/cuda/stream_schedule.hpp>
 #include <dsl/executors/cuda/tower_steps.hpp>
 #include <dsl/view.hpp>
@@ -29,6 +30,7 @@ class step_recorder {
         queues_(r_),
         convolutions_(r_, bench),
         dense_(r_, bench.bytes()),
+        sample_norms_(r_),
         meetings_(r_),
         moments_(place_for_moments()),
         norms_(r_, meetings_, moments_),
@@ -148,6 +150,8 @@ class step_recorder {
     switch (n.kind) {
       case op::conv2d: return convolutions_.forward(x);
       case op::batch_norm: return norms_.infer(x);
+      case op::layer_norm:
+      case op::group_norm: return sample_norms_.forward(x);
       case op::activation:
         return launch(kernels::activation_forward(type_, out.pixels, channels, n.function, n.rate, in.at, out.at),
                       in.data, out.data);
@@ -230,6 +234,8 @@ class step_recorder {
       case op::dropout: return dropout(x, dy, dx, more);
       case op::flatten:
         return launch(kernels::reshape(type_, batch(), dy.shape, dx.shape, dy.at, dx.at, more), dy.data, dx.data);
+      case op::layer_norm:
+      case op::group_norm: return sample_norms_.backward(x);
       case op::softmax:
         return launch(kernels::softmax_backward(type_, batch(), channels, from.at, dy.at, dx.at, more), from.data,
                       dy.data, dx.data);
@@ -261,6 +267,7 @@ class step_recorder {
   stream_schedule queues_;
   convolution_steps convolutions_;
   dense_steps dense_;
+  norm_steps sample_norms_;
   tower_meetings meetings_;
   float* moments_;
   batch_norm_steps norms_;

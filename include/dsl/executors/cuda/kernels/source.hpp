@@ -27,6 +27,10 @@ inline constexpr source_file kernel_sources[] = {
 #include <dsl/executors/cuda/kernels/reduce.cuh>
     },
     {
+        "teams.cuh",
+#include <dsl/executors/cuda/kernels/teams.cuh>
+    },
+    {
         "elementwise.cuh",
 #include <dsl/executors/cuda/kernels/elementwise.cuh>
     },
@@ -41,6 +45,14 @@ inline constexpr source_file kernel_sources[] = {
     {
         "batch_norm_backward.cuh",
 #include <dsl/executors/cuda/kernels/batch_norm_backward.cuh>
+    },
+    {
+        "group_norm.cuh",
+#include <dsl/executors/cuda/kernels/group_norm.cuh>
+    },
+    {
+        "group_norm_backward.cuh",
+#include <dsl/executors/cuda/kernels/group_norm_backward.cuh>
     },
     {
         "pool2d.cuh",

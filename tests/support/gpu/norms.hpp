@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "support/gpu/agreement.hpp"
+#include "support/normed_networks.hpp"
+
+namespace dsl::test {
+
+/// Trains networks with normalisations within a sample beside the reference in double, and compares the gradients of
+/// one step.
+inline void check_norms(gpu const& on, ledger& l) {
+  for (precision p : all_precisions) {
+    check_agreement(on.untimed(), l, "layer_norm and group_norm", normed_network::view(), keras_rules, 4, 3, p);
+    check_gradients(on.untimed(), l, "layer_norm and group_norm", normed_network::view(), 4,
+                    {{p, bounds_of(p).gradient}});
+  }
+}
+
+}  // namespace dsl::test

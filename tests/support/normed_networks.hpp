@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/dsl.hpp>
+
+// Networks with normalisations within a sample, on which engines are compared.
+
+namespace dsl::test {
+
+/// layer_norm and group_norm: of slices of a concat's buffer, of odd channels, of flat numbers, and of tensors whose
+/// gradients two branches add to.
+using normed_network = network<
+    image<3, 8, 7>, conv2d<8, 3>, group_norm<2>, silu,
+    concat<sequential<conv2d<8, 1>, layer_norm<>>, sequential<conv2d<5, 3, bias<false>>, group_norm<5>>, identity>,
+    silu, residual<layer_norm<>, conv2d<21, 3>>, residual<group_norm<1>, conv2d<21, 1>>, avg_pool2d<2, 2>, flatten,
+    layer_norm<1e-3>, dense<4>, softmax>;
+
+}  // namespace dsl::test
