@@ -704,9 +704,6 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
   using grouped = network<image<4, 8, 8>, conv2d<4, 3, 3, 1, padding::same, 2>, flatten, dense<3>, softmax>;
   using dilated = network<image<4, 8, 8>, conv2d<4, 3, dilation<2>>, flatten, dense<3>, softmax>;
   using oblong = network<image<4, 8, 8>, conv2d<4, 3, stride<2, 1>>, flatten, dense<3>, softmax>;
-  using pooled = network<image<4, 8, 8>, max_pool2d<2, stride<2, 1>>, flatten, dense<3>, softmax>;
-  using padded = network<image<3, 8, 8>, max_pool2d<3, 2, pad<1>>, flatten, dense<3>, softmax>;
-  using hanging = network<image<3, 8, 8>, max_pool2d<3, 2, ceil_mode>, flatten, dense<3>, softmax>;
   using transposed = network<image<4, 8, 8>, conv2d_transpose<2, 2>, flatten, dense<3>, softmax>;
   using shuffled = network<image<4, 8, 8>, channel_shuffle<2>, flatten, dense<3>, softmax>;
   using attending = network<image<3, 8, 8>, attention<1>, flatten, dense<3>, softmax>;
@@ -738,8 +735,6 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
         std::pair{dilated::view(),
                   "cuda: conv2d with dilation, or with different strides for rows and columns, has no"},
         std::pair{oblong::view(), "cuda: conv2d with dilation, or with different strides for rows and columns, has no"},
-        std::pair{pooled::view(),
-                  "cuda: max_pool2d with dilation, or with different strides for rows and columns, has"},
         std::pair{responding::view(), "cuda: local_response_norm has no kernel"},
         std::pair{capped::view(), "cuda: relu6 has no kernel"},
         std::pair{transposed::view(), "cuda: conv2d_transpose has no kernel"},
@@ -757,9 +752,7 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
         std::pair{remembering::view(), "cuda: gru has no kernel"},
         std::pair{enlarged::view(), "cuda: upsample2d has no kernel"},
         std::pair{with_zeros::view(), "cuda: zero_pad2d has no kernel"},
-        std::pair{unscaled::view(), "cuda: batch_norm with a constant scale is not supported"},
-        std::pair{padded::view(), "cuda: max_pool2d with padding has no kernel"},
-        std::pair{hanging::view(), "cuda: max_pool2d with padding has no kernel"}})
+        std::pair{unscaled::view(), "cuda: batch_norm with a constant scale is not supported"}})
     CHECK_THROWS_WITH(cu::engine(device.api(), network, keras_rules, settings(precision::bf16)), Catch::Contains(word));
   CHECK(device.calls() == 0);  // with or without a driver
   CHECK_THROWS_WITH(compile<placed>(cuda{}, sgd{}), Catch::Contains("not supported yet; use onednn"));

@@ -235,7 +235,7 @@ TEMPLATE_TEST_CASE("pools and their gradients", "[kernels]", float, bf16) {
         static_cast<void*>(nullptr));
     plain_pool(dsl::op::max_pool2d, w, x.read(), {}, again.wanted());
     again.check(0);
-    run(kernels::avg_pool2d_forward(storage, g.batch, g.shape, out, w, g.x, g.y), x.data(), mean.data());
+    run(kernels::avg_pool2d_forward(storage, g.batch, g.shape, out, w, true, g.x, g.y), x.data(), mean.data());
     plain_pool(dsl::op::avg_pool2d, w, x.read(), {}, mean.wanted());
     mean.check();
     for (bool const accumulate : {false, true}) {
@@ -244,7 +244,8 @@ TEMPLATE_TEST_CASE("pools and their gradients", "[kernels]", float, bf16) {
           static_cast<void const*>(found.data()), dx.data());
       plain_pool_backward(dsl::op::max_pool2d, w, dy.read(), wanted, dx.wanted(), accumulate);
       dx.check();
-      run(kernels::avg_pool2d_backward(storage, g.batch, g.shape, out, w, g.x, g.y, accumulate), dy.data(), dm.data());
+      run(kernels::avg_pool2d_backward(storage, g.batch, g.shape, out, w, true, g.x, g.y, accumulate), dy.data(),
+          dm.data());
       plain_pool_backward(dsl::op::avg_pool2d, w, dy.read(), {}, dm.wanted(), accumulate);
       dm.check();
     }

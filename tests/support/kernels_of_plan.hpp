@@ -102,7 +102,8 @@ class kernels_of_plan {
       long long const count = p.region_bytes[static_cast<int>(dsl::region::parameters)] / 4;
       add(k::narrow(t_, count));
       add(k::widen_staged(t_, count));
-      add(k::move_moments(t_, p.region_bytes[static_cast<int>(dsl::region::statistics)] / 4, 8));
+      if (long long const moments = p.region_bytes[static_cast<int>(dsl::region::statistics)] / 4; moments > 0)
+        add(k::move_moments(t_, moments, 8));
       for (dsl::update_rule const& rule :
            {dsl::adamw{.clip = {.norm = 1}}.rule(),
             dsl::rmsprop{.momentum = 0.9, .centered = true, .clip = {.value = 1}}.rule()})
@@ -139,8 +140,8 @@ class kernels_of_plan {
         if (forward) return add(k::max_pool2d_forward(t_, batch, in, out, n.window, x, y, training));
         return add(k::max_pool2d_backward(t_, batch, in, out, n.window, x, y, accumulate));
       case op::avg_pool2d:
-        if (forward) return add(k::avg_pool2d_forward(t_, batch, in, out, n.window, x, y));
-        return add(k::avg_pool2d_backward(t_, batch, in, out, n.window, x, y, accumulate));
+        if (forward) return add(k::avg_pool2d_forward(t_, batch, in, out, n.window, n.counts_padding, x, y));
+        return add(k::avg_pool2d_backward(t_, batch, in, out, n.window, n.counts_padding, x, y, accumulate));
       case op::dropout: return add(k::dropout(t_, batch, out, n.rate, s.node, x, y, accumulate));
       case op::dense: {
         if (forward) return add(k::dense_forward(t_, batch, in.channels, out.channels, x, y));

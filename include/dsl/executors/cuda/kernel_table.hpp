@@ -10,14 +10,6 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// Whether a window of a pool begins or ends in padding.
-[[gnu::cold]] constexpr bool is_padded(graph_view const& g, node const& n) {
-  shape const &in = g.input_shape(n), &out = g.output_shape(n);
-  window const& w = n.window;
-  return w.pad_top > 0 || w.pad_left > 0 || (out.height - 1) * w.stride + w.height > in.height ||
-         (out.width - 1) * w.stride + w.width > in.width;
-}
-
 /// Whether a window has the same stride along rows and columns, and no dilation.
 [[gnu::cold]] constexpr bool has_usual_steps(node const& n) {
   return n.window.strides_by(n.window.stride) && !n.window.is_dilated();
@@ -37,7 +29,7 @@ namespace dsl::cu::TYPENET_MODE {
     case op::add:
     case op::transfer: return true;
     case op::max_pool2d:
-    case op::avg_pool2d: return has_usual_steps(n) && !is_padded(g, n);
+    case op::avg_pool2d: return !n.window.is_dilated();
     case op::softmax: return g.input_shape(n).is_flat();
     case op::activation: return n.function <= function::silu;
     case op::conv2d: return n.groups == 1 && has_usual_steps(n);
@@ -63,10 +55,9 @@ namespace dsl::cu::TYPENET_MODE {
     else if (!has_kernels(g, x))
       throw executor_error(detail::message(
           {"cuda: ", detail::kernel_word_of(x),
-           !has_usual_steps(x) ? " with dilation, or with different strides for rows and columns,"
-           : facts_of(x).output == operations::makes::pooled ? " with padding"
-           : x.kind == op::softmax                           ? "2d"
-                                                             : "",
+           !has_usual_steps(x)     ? " with dilation, or with different strides for rows and columns,"
+           : x.kind == op::softmax ? "2d"
+                                   : "",
            " has no kernel for this device; found it as ", detail::layer_place(g, x.scope), "; use another executor"}));
 }
 

@@ -161,8 +161,9 @@ class step_recorder {
                       in.data, out.data, argmax);
       }
       case op::avg_pool2d:
-        return launch(kernels::avg_pool2d_forward(type_, batch(), in.shape, out.shape, n.window, in.at, out.at),
-                      in.data, out.data);
+        return launch(
+            kernels::avg_pool2d_forward(type_, batch(), in.shape, out.shape, n.window, n.counts_padding, in.at, out.at),
+            in.data, out.data);
       case op::dropout: return dropout(x, in, out, false);
       case op::flatten:
         return launch(kernels::reshape(type_, batch(), in.shape, out.shape, in.at, out.at, false), in.data, out.data);
@@ -229,7 +230,8 @@ class step_recorder {
         return launch(kernels::max_pool2d_backward(type_, batch(), dx.shape, dy.shape, n.window, dx.at, dy.at, more),
                       dy.data, at_.buffer(x, content::argmax), dx.data);
       case op::avg_pool2d:
-        return launch(kernels::avg_pool2d_backward(type_, batch(), dx.shape, dy.shape, n.window, dx.at, dy.at, more),
+        return launch(kernels::avg_pool2d_backward(type_, batch(), dx.shape, dy.shape, n.window, n.counts_padding,
+                                                   dx.at, dy.at, more),
                       dy.data, dx.data);
       case op::dropout: return dropout(x, dy, dx, more);
       case op::flatten:

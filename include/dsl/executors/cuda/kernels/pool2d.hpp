@@ -18,44 +18,54 @@ constexpr int argmax_bytes(window const& w) { return w.height * w.width <= 256 ?
 
 namespace dsl::cu::kernels::detail::TYPENET_MODE {
 
+/// Whether a window begins before the image or ends behind it, in padding or because of ceil_mode.
+constexpr bool leaves_image(window const& w, shape const& in, shape const& out) {
+  auto const leaves = [](window_side const& s, int from, int to) { return s.before > 0 || s.behind(from, to) > 0; };
+  return leaves(w.rows(), in.height, out.height) || leaves(w.columns(), in.width, out.width);
+}
+
 inline kernel_spec pool2d_spec(std::string_view function, storage t, int batch, shape const& in, shape const& out,
-                               window const& w, slice x, slice y, int place_bytes, bool backward, bool accumulate) {
+                               window const& w, bool counts_padding, slice x, slice y, int place_bytes, bool backward,
+                               bool accumulate) {
   int const lanes = lanes_of(t, in.channels, {x, y});
   checked_count(function, batch * std::max(in.area(), out.area()));
   long long const pixels = batch * (backward ? in.area() : out.area());
   return pointwise(function, t, pixels * (in.channels / lanes), batch, in.channels, lanes, in.height, in.width,
-                   out.height, out.width, w, x, y, place_bytes, accumulate);
+                   out.height, out.width, w.height, w.width, w.stride, w.columns().stride, w.pad_top, w.pad_left,
+                   leaves_image(w, in, out), counts_padding, x, y, place_bytes, accumulate);
 }
 
 }  // namespace dsl::cu::kernels::detail::TYPENET_MODE
 
 namespace dsl::cu::kernels::TYPENET_MODE {
 
-/// Computes the maximum of each window. The positions of the maxima are written to argmax only if `saves` is true, for
-/// training; otherwise pass null.
+/// Computes the maximum of each window, which is never in the padding. The positions of the maxima are written to
+/// argmax only if `saves` is true, for training; otherwise pass null.
 ///   launch(T const* x, T* y, void* argmax)
 inline kernel_spec max_pool2d_forward(storage t, int batch, shape const& in, shape const& out, window const& w, slice x,
                                       slice y, bool saves) {
-  return detail::pool2d_spec("max_pool2d_forward", t, batch, in, out, w, x, y, saves ? argmax_bytes(w) : 0, false,
+  return detail::pool2d_spec("max_pool2d_forward", t, batch, in, out, w, true, x, y, saves ? argmax_bytes(w) : 0, false,
                              false);
 }
 /// Computes the gradient of a max pool from the positions that the forward pass saved.
 ///   launch(T const* dy, void const* argmax, T* dx)
 inline kernel_spec max_pool2d_backward(storage t, int batch, shape const& in, shape const& out, window const& w,
                                        slice dx, slice dy, bool accumulate) {
-  return detail::pool2d_spec("max_pool2d_backward", t, batch, in, out, w, dx, dy, argmax_bytes(w), true, accumulate);
+  return detail::pool2d_spec("max_pool2d_backward", t, batch, in, out, w, true, dx, dy, argmax_bytes(w), true,
+                             accumulate);
 }
-/// Computes the mean of each window.
+/// Computes the mean of each window: of its whole size if `counts_padding` is true, otherwise of its pixels inside the
+/// image.
 ///   launch(T const* x, T* y)
-inline kernel_spec avg_pool2d_forward(storage t, int batch, shape const& in, shape const& out, window const& w, slice x,
-                                      slice y) {
-  return detail::pool2d_spec("avg_pool2d_forward", t, batch, in, out, w, x, y, 0, false, false);
+inline kernel_spec avg_pool2d_forward(storage t, int batch, shape const& in, shape const& out, window const& w,
+                                      bool counts_padding, slice x, slice y) {
+  return detail::pool2d_spec("avg_pool2d_forward", t, batch, in, out, w, counts_padding, x, y, 0, false, false);
 }
 /// Computes the gradient of an average pool.
 ///   launch(T const* dy, T* dx)
 inline kernel_spec avg_pool2d_backward(storage t, int batch, shape const& in, shape const& out, window const& w,
-                                       slice dx, slice dy, bool accumulate) {
-  return detail::pool2d_spec("avg_pool2d_backward", t, batch, in, out, w, dx, dy, 0, true, accumulate);
+                                       bool counts_padding, slice dx, slice dy, bool accumulate) {
+  return detail::pool2d_spec("avg_pool2d_backward", t, batch, in, out, w, counts_padding, dx, dy, 0, true, accumulate);
 }
 
 }  // namespace dsl::cu::kernels::TYPENET_MODE
