@@ -705,7 +705,6 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
   using dilated = network<image<4, 8, 8>, conv2d<4, 3, dilation<2>>, flatten, dense<3>, softmax>;
   using oblong = network<image<4, 8, 8>, conv2d<4, 3, stride<2, 1>>, flatten, dense<3>, softmax>;
   using transposed = network<image<4, 8, 8>, conv2d_transpose<2, 2>, flatten, dense<3>, softmax>;
-  using shuffled = network<image<4, 8, 8>, channel_shuffle<2>, flatten, dense<3>, softmax>;
   using attending = network<image<3, 8, 8>, attention<1>, flatten, dense<3>, softmax>;
   using windowed = network<image<3, 8, 8>, window_attention<1, 4>, flatten, dense<3>, softmax>;
   using cosines = network<image<3, 8, 8>, head_norm<1>, flatten, dense<3>, softmax>;
@@ -719,7 +718,6 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
   using remembering = network<sequence<3, 8>, gru<4, last_step>, dense<3>, softmax>;
   using enlarged = network<image<3, 8, 8>, upsample2d<2>, flatten, dense<3>, softmax>;
   using unscaled = network<image<3, 8, 8>, unscaled_batch_norm<>, flatten, dense<3>, softmax>;
-  using with_zeros = network<image<3, 8, 8>, zero_pad2d<1>, flatten, dense<3>, softmax>;
   using capped = network<image<3, 8, 8>, relu6, flatten, dense<3>, softmax>;
   using mapped = network<image<3, 8, 8>, softmax2d, flatten, dense<3>, softmax>;
   using joined = network<features<3>, concat<identity, named_input<"other", features<2>>>, dense<3>, softmax>;
@@ -738,7 +736,6 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
         std::pair{responding::view(), "cuda: local_response_norm has no kernel"},
         std::pair{capped::view(), "cuda: relu6 has no kernel"},
         std::pair{transposed::view(), "cuda: conv2d_transpose has no kernel"},
-        std::pair{shuffled::view(), "cuda: channel_shuffle has no kernel"},
         std::pair{attending::view(), "cuda: attention has no kernel"},
         std::pair{windowed::view(), "cuda: window_attention has no kernel"},
         std::pair{cosines::view(), "cuda: head_norm has no kernel"},
@@ -751,7 +748,6 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
         std::pair{recurring::view(), "cuda: lstm has no kernel"},
         std::pair{remembering::view(), "cuda: gru has no kernel"},
         std::pair{enlarged::view(), "cuda: upsample2d has no kernel"},
-        std::pair{with_zeros::view(), "cuda: zero_pad2d has no kernel"},
         std::pair{unscaled::view(), "cuda: batch_norm with a constant scale is not supported"}})
     CHECK_THROWS_WITH(cu::engine(device.api(), network, keras_rules, settings(precision::bf16)), Catch::Contains(word));
   CHECK(device.calls() == 0);  // with or without a driver

@@ -11,6 +11,7 @@
 #include "support/gpu/graph_nodes.hpp"
 #include "support/gpu/norms.hpp"
 #include "support/gpu/pools.hpp"
+#include "support/gpu/movement.hpp"
 #include "support/gpu/slices.hpp"
 #include "support/gpu/trajectories.hpp"
 
@@ -129,6 +130,8 @@ constexpr group all_groups[] = {
      [](gpu const& on, settings const&, ledger& l) { check_norms(on, l); }},
     {"pools", "small networks whose pools have padding, ceil_mode or different strides, in the same way", false,
      [](gpu const& on, settings const&, ledger& l) { check_pools(on, l); }},
+    {"movement", "networks with layers that only move numbers, beside the reference in double", false,
+     [](gpu const& on, settings const&, ledger& l) { check_movement(on, l); }},
     {"small", "20 steps of Keras's and PyTorch's saved trajectories", false,
      [](gpu const& on, settings const&, ledger& l) { check_small_trajectories(on, l); }},
     {"trajectories", "MiniGoogLeNet's saved trajectories, as far as float can follow", false,

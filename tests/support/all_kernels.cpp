@@ -29,6 +29,8 @@ void dsl_test::add_all_kernels() {
   TYPENET_ADD(max_pool2d_backward)
   TYPENET_ADD(avg_pool2d_forward)
   TYPENET_ADD(avg_pool2d_backward)
+  TYPENET_ADD(shifted_copy)
+  TYPENET_ADD(channel_shuffle)
   TYPENET_ADD(dense_forward)
   TYPENET_ADD(dense_backward_weights)
   TYPENET_ADD(dense_backward_data)

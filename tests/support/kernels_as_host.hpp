@@ -17,6 +17,7 @@
 #include <typenet_kernels/group_norm.cuh>
 #include <typenet_kernels/group_norm_backward.cuh>
 #include <typenet_kernels/pool2d.cuh>
+#include <typenet_kernels/movement.cuh>
 #include <typenet_kernels/dense.cuh>
 #include <typenet_kernels/softmax.cuh>
 #include <typenet_kernels/loss.cuh>

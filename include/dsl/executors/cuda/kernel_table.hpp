@@ -27,7 +27,10 @@ namespace dsl::cu::TYPENET_MODE {
     case op::dense:
     case op::concat:
     case op::add:
-    case op::transfer: return true;
+    case op::transfer:
+    case op::zero_pad2d:
+    case op::channel_slice:
+    case op::channel_shuffle: return true;
     case op::max_pool2d:
     case op::avg_pool2d: return !n.window.is_dilated();
     case op::softmax: return g.input_shape(n).is_flat();

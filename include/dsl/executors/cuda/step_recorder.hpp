@@ -6,6 +6,7 @@
 #include <dsl/executors/cuda/dense_steps.hpp>
 #include <dsl/executors/cuda/fused_softmax_loss.hpp>
 #include <dsl/executors/cuda/norm_steps.hpp>
+#include <dsl/executors/cuda/movement_steps.hpp>
 #include <dsl/executors/cuda/stream_schedule.hpp>
 #include <dsl/executors/cuda/tower_steps.hpp>
 #include <dsl/view.hpp>
@@ -31,6 +32,7 @@ class step_recorder {
         convolutions_(r_, bench),
         dense_(r_, bench.bytes()),
         sample_norms_(r_),
+        movement_(r_),
         meetings_(r_),
         moments_(place_for_moments()),
         norms_(r_, meetings_, moments_),
@@ -171,6 +173,9 @@ class step_recorder {
       case op::softmax:
         return launch(kernels::softmax_forward(type_, batch(), channels, in.at, out.at), in.data, out.data);
       case op::add: return sum(x, out);
+      case op::zero_pad2d:
+      case op::channel_slice:
+      case op::channel_shuffle: return movement_.forward(x);
       default: unknown();
     }
   }
@@ -241,6 +246,9 @@ class step_recorder {
       case op::softmax:
         return launch(kernels::softmax_backward(type_, batch(), channels, from.at, dy.at, dx.at, more), from.data,
                       dy.data, dx.data);
+      case op::zero_pad2d:
+      case op::channel_slice:
+      case op::channel_shuffle: return movement_.backward(x);
       default: unknown();
     }
   }
@@ -270,6 +278,7 @@ class step_recorder {
   convolution_steps convolutions_;
   dense_steps dense_;
   norm_steps sample_norms_;
+  movement_steps movement_;
   tower_meetings meetings_;
   float* moments_;
   batch_norm_steps norms_;

@@ -59,6 +59,10 @@ inline constexpr source_file kernel_sources[] = {
 #include <dsl/executors/cuda/kernels/pool2d.cuh>
     },
     {
+        "movement.cuh",
+#include <dsl/executors/cuda/kernels/movement.cuh>
+    },
+    {
         "dense.cuh",
 #include <dsl/executors/cuda/kernels/dense.cuh>
     },
