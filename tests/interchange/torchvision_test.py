@@ -57,8 +57,8 @@ statistic differs by more than 1.2e-7 of its norm in `swin_v2`, and 4.6e-8 in th
 where a ReLU whose input is about 0 may have the other sign. There, the gradients of all parameters together differ by
 at most 3.9e-2 of their norm in `inception_v3`, and by at most 4.3e-6 in MLP-Mixer and the transformers.
 
-Every network compiles within 1 s + 5 ms and 60 MB + 0.7 MB a node with g++ 12, where its rules are checked and a training
-step is planned and verified ([figures](../benchmarks/results/2026-11-27_models_compile_time.md)).
+Every network compiles within 1 s + 5 ms and 60 MB + 0.7 MB a node with g++ 12 and with Clang 19, and compiles with
+nvcc 13. Its rules are checked, and a training step is planned and verified ([figures](../benchmarks/results/2026-11-27_models_compile_time.md)).
 """
 
 
