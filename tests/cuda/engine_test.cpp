@@ -700,7 +700,6 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
   CHECK_THROWS_AS(cu::engine(device.api(), small::view(), piped, settings(precision::bf16)), executor_error);
   using gated =
       network<image<3, 8, 8>, conv2d<4, 3>, multiply<identity, global_avg_pool2d>, flatten, dense<3>, softmax>;
-  using responding = network<image<4, 8, 8>, local_response_norm<3>, flatten, dense<3>, softmax>;
   using grouped = network<image<4, 8, 8>, conv2d<4, 3, 3, 1, padding::same, 2>, flatten, dense<3>, softmax>;
   using dilated = network<image<4, 8, 8>, conv2d<4, 3, dilation<2>>, flatten, dense<3>, softmax>;
   using oblong = network<image<4, 8, 8>, conv2d<4, 3, stride<2, 1>>, flatten, dense<3>, softmax>;
@@ -733,7 +732,6 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
         std::pair{dilated::view(),
                   "cuda: conv2d with dilation, or with different strides for rows and columns, has no"},
         std::pair{oblong::view(), "cuda: conv2d with dilation, or with different strides for rows and columns, has no"},
-        std::pair{responding::view(), "cuda: local_response_norm has no kernel"},
         std::pair{capped::view(), "cuda: relu6 has no kernel"},
         std::pair{transposed::view(), "cuda: conv2d_transpose has no kernel"},
         std::pair{attending::view(), "cuda: attention has no kernel"},

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 
 #include "support/catch.hpp"
 #include "support/run_kernel.hpp"
@@ -226,6 +227,55 @@ TEST_CASE("the order of blocks and threads changes no bit of layer_norm and grou
                                                            bits(n.dgamma.values), bits(n.dbeta.values)};
       if (again == 0) first = now;
       CHECK(now == first);
+    }
+  }
+}
+
+TEMPLATE_TEST_CASE("local_response_norm and its gradient", "[kernels]", float, bf16) {
+  constexpr auto storage = storage_of<TestType>;
+  for (auto const& g : geometries)
+    for (auto const& how : {kernels::local_response{5, 1e-4, 0.75, 1}, kernels::local_response{3, 2, 0.5, 0.5},
+                            kernels::local_response{1, 1, 1, 2}, kernels::local_response{63, 9, 0.75, 1}}) {
+      if (g.shape.channels > 400 && how.size > 5) continue;
+      INFO(g.shape.channels << "x" << g.shape.height << "x" << g.shape.width << ", size " << how.size);
+      dsl::node const node{.kind = dsl::op::local_response_norm,
+                           .rate = how.alpha,
+                           .epsilon = how.k,
+                           .groups = how.size,
+                           .power = how.beta};
+      tensor<TestType> x(g.batch, g.shape, g.x), y(g.batch, g.shape, g.y), dy(g.batch, g.shape, g.y);
+      dsl::host::bound_step<double> b;
+      b.node = &node, b.x = x.read(), b.to = y.wanted();
+      run(kernels::local_response_norm_forward(storage, x.pixels(), g.shape.channels, how, g.x, g.y), x.data(),
+          y.data());
+      dsl::plain::loops_of<double>(node.kind).forward(b, {});
+      y.check();
+      for (bool const accumulate : {false, true}) {
+        tensor<TestType> dx(g.batch, g.shape, g.dx);
+        b.dy = dy.read(), b.to = dx.wanted(), b.accumulate = accumulate;
+        run(kernels::local_response_norm_backward(storage, x.pixels(), g.shape.channels, how, g.x, g.y, g.dx,
+                                                  accumulate),
+            x.data(), dy.data(), dx.data());
+        dsl::plain::loops_of<double>(node.kind).backward(b, {});
+        dx.check();
+      }
+    }
+}
+
+TEMPLATE_TEST_CASE("a NaN reaches the channels that local_response_norm's sums include", "[kernels]", float, bf16) {
+  constexpr auto storage = storage_of<TestType>;
+  for (int const channels : {16, 15}) {
+    slice const all{channels};
+    kernels::local_response const how{5, 1, 0.75, 1};
+    tensor<TestType> x(1, {channels, 2, 2}), y(1, {channels, 2, 2}), dy(1, {channels, 2, 2}), dx(1, {channels, 2, 2});
+    x.values[static_cast<std::size_t>(channels + 7)] = stored<TestType>(std::nan(""));
+    run(kernels::local_response_norm_forward(storage, 4, channels, how, all, all), x.data(), y.data());
+    run(kernels::local_response_norm_backward(storage, 4, channels, how, all, all, all, false), x.data(), dy.data(),
+        dx.data());
+    for (int i = 0; i < 4 * channels; ++i) {
+      int const apart = std::abs(i % channels - 7);
+      CHECK(std::isnan(value_of(y.values[static_cast<std::size_t>(i)])) == (i / channels == 1 && apart <= 2));
+      CHECK(std::isnan(value_of(dx.values[static_cast<std::size_t>(i)])) == (i / channels == 1 && apart <= 4));
     }
   }
 }

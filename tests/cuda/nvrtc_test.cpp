@@ -43,6 +43,11 @@ std::vector<kernel_spec> specs_of(storage t, bool direct_convolutions) {
     all.add(kernels::group_norm_means(t, g, 1e-5, {96}, {112, 16}));
     all.add(kernels::group_norm_backward(t, g, {96}, {112, 16}, {96}, true));
   }
+  for (int const channels : {96, 7}) {
+    kernels::local_response const how{5, 1e-4, 0.75, 1};
+    all.add(kernels::local_response_norm_forward(t, 640, channels, how, {96}, {112, 16}));
+    all.add(kernels::local_response_norm_backward(t, 640, channels, how, {96}, {112, 16}, {96}, true));
+  }
   all.add(kernels::sum(t, 640, 16, std::vector<slice>(8, place), place, true));
   all.add(kernels::reshape(t, 64, {16, 5, 2}, {160, 1, 1}, place, {160}, true));
   all.add(kernels::channel_sums(t, 640, 16, place));

@@ -55,6 +55,10 @@ inline constexpr source_file kernel_sources[] = {
 #include <dsl/executors/cuda/kernels/group_norm_backward.cuh>
     },
     {
+        "local_response_norm.cuh",
+#include <dsl/executors/cuda/kernels/local_response_norm.cuh>
+    },
+    {
         "pool2d.cuh",
 #include <dsl/executors/cuda/kernels/pool2d.cuh>
     },
