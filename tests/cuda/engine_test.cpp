@@ -706,7 +706,6 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
   using transposed = network<image<4, 8, 8>, conv2d_transpose<2, 2>, flatten, dense<3>, softmax>;
   using attending = network<image<3, 8, 8>, attention<1>, flatten, dense<3>, softmax>;
   using windowed = network<image<3, 8, 8>, window_attention<1, 4>, flatten, dense<3>, softmax>;
-  using cosines = network<image<3, 8, 8>, head_norm<1>, flatten, dense<3>, softmax>;
   using merged = network<image<3, 8, 8>, merge_pixels<2>, flatten, dense<3>, softmax>;
   using classed = network<image<3, 8, 8>, class_token, flatten, dense<3>, softmax>;
   using embedded = network<token_numbers<9>, embedding<5, 4>, flatten, dense<3>, softmax>;
@@ -736,7 +735,6 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
         std::pair{transposed::view(), "cuda: conv2d_transpose has no kernel"},
         std::pair{attending::view(), "cuda: attention has no kernel"},
         std::pair{windowed::view(), "cuda: window_attention has no kernel"},
-        std::pair{cosines::view(), "cuda: head_norm has no kernel"},
         std::pair{merged::view(), "cuda: merge_pixels has no kernel"},
         std::pair{classed::view(), "cuda: class_token has no kernel"},
         std::pair{embedded::view(), "cuda: embedding has no kernel"},

@@ -231,6 +231,124 @@ TEST_CASE("the order of blocks and threads changes no bit of layer_norm and grou
   }
 }
 
+namespace {
+
+/// A head_norm with its memory.
+template <class T>
+struct heads_of {
+  static constexpr auto storage = storage_of<T>;
+  dsl::node node;
+  tensor<T> x, y, dy, dx;
+  numbers gamma, dgamma;
+  std::vector<float> products;
+
+  heads_of(int batch, dsl::shape const& s, int heads, slice x_at, slice y_at, slice dx_at)
+      : node{.kind = dsl::op::head_norm, .groups = heads},
+        x(batch, s, x_at),
+        y(batch, s, y_at),
+        dy(batch, s, y_at),
+        dx(batch, s, dx_at),
+        gamma(heads, 0, 4.5),
+        dgamma(heads, 0, 1),
+        products(static_cast<std::size_t>(batch * s.area() * heads), std::nanf("")) {}
+
+  void forward() {
+    run(kernels::head_norm_forward(storage, x.pixels(), x.shape.channels, node.groups, x.place, y.place), x.data(),
+        static_cast<float const*>(gamma.data()), y.data());
+  }
+  void backward(bool accumulate, bool of_x = true) {
+    run(kernels::head_norm_backward(storage, x.pixels(), x.shape.channels, node.groups, x.place, dy.place, dx.place,
+                                    accumulate),
+        x.data(), dy.data(), static_cast<float const*>(gamma.data()), of_x ? dx.data() : nullptr, products.data());
+    auto const spec = kernels::channel_sums(dsl::cu::storage::f32, x.pixels(), node.groups, {node.groups});
+    meeting_place m(spec);
+    run(spec, static_cast<float const*>(products.data()), dgamma.data(), m.floats(), m.counters());
+  }
+  void plain(bool back, bool accumulate = false) {
+    dsl::host::bound_step<double> b;
+    b.node = &node, b.x = x.read(), b.accumulate = accumulate;
+    b.parameters[static_cast<int>(dsl::role::gamma)] = gamma.wanted();
+    b.gradients[static_cast<int>(dsl::role::gamma)] = dgamma.wanted();
+    b.to = back ? dx.wanted() : y.wanted();
+    if (back) b.dy = dy.read();
+    auto const loops = dsl::plain::loops_of<double>(node.kind);
+    (back ? loops.backward : loops.forward)(b, {});
+  }
+};
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("head_norm and its gradients", "[kernels]", float, bf16) {
+  struct sizes {
+    int batch;
+    dsl::shape shape;
+    int heads;
+    slice x, y, dx;
+  };
+  for (auto const& s : {sizes{2, {48, 3, 5}, 2, {48}, {64, 16}, {48}}, sizes{3, {18, 2, 2}, 2, {18}, {20, 1}, {19, 1}},
+                        sizes{1, {18, 7, 7}, 3, {18}, {18}, {21, 2}}, sizes{2, {1536, 1, 2}, 1, {1536}, {1536}, {1536}},
+                        sizes{2, {768, 9, 9}, 8, {768}, {768}, {768}}, sizes{1, {6, 1, 1}, 1, {6}, {6}, {6}}}) {
+    INFO(s.shape.channels << " channels, " << s.heads << " heads");
+    heads_of<TestType> n(s.batch, s.shape, s.heads, s.x, s.y, s.dx);
+    n.gamma.values.back() = 5, n.gamma.expected.back() = 5;  // beyond the limit
+    n.forward();
+    n.plain(false);
+    n.y.check();
+    for (bool const accumulate : {false, true}) {
+      n.dx = tensor<TestType>(s.batch, s.shape, s.dx);
+      n.backward(accumulate);
+      n.plain(true, accumulate);
+      n.dx.check(1e-5);
+      n.dgamma.check(1e-5);
+    }
+    CHECK(n.dgamma.values.back() == 0);
+    std::vector<float> const sums = n.dgamma.values;
+    n.backward(false, false);
+    CHECK(bits(n.dgamma.values) == bits(sums));
+    n.dx.check(1e-5);
+  }
+}
+
+TEST_CASE("head_norm of single numbers has a gradient of 0, up to rounding", "[kernels]") {
+  heads_of<float> n(2, {9, 3, 3}, 3, {9}, {10, 1}, {9});
+  n.forward();
+  n.plain(false);
+  n.y.check();
+  n.backward(false);
+  n.plain(true);
+  n.dgamma.check(1e-5);
+  for (std::size_t i = 0; i < n.dx.values.size(); ++i) {
+    // dy and the product of it with a number of length 1 are rounded a few times each before they are subtracted.
+    std::size_t const c = i % 9;
+    double const factor = c < 3 ? std::exp(n.gamma.expected[c]) : 1;
+    double const dy = n.dy.expected[i / 9 * 10 + 1 + c], values = c < 6 ? 0 : dy;
+    CHECK(std::fabs(static_cast<double>(n.dx.values[i]) - values) <=
+          8 * 0x1p-24 * factor * std::fabs(dy / n.x.expected[i]));
+  }
+}
+
+TEMPLATE_TEST_CASE("head_norm of short vectors, and of NaN", "[kernels]", float, bf16) {
+  heads_of<TestType> n(1, {24, 2, 2}, 2, {24}, {24}, {24});
+  // Pixel 0: the queries of head 0 are 0, and the keys of head 1 are shorter than the least length. Pixel 2: a NaN is
+  // in the queries of head 1.
+  n.x.fill([](int, int c, long long i) {
+    return i == 0 && c < 4 ? 0.0 : i == 0 && c >= 12 && c < 16 ? 1e-13 : uniform(-1, 1);
+  });
+  n.forward();
+  n.plain(false);
+  n.y.check();
+  n.x.values[2 * 24 + 5] = stored<TestType>(std::nan(""));
+  n.forward();
+  n.backward(false);
+  for (std::size_t i = 0; i < n.y.values.size(); ++i) {
+    bool const hit = i / 24 == 2 && i % 24 >= 4 && i % 24 < 8;
+    CHECK(std::isnan(value_of(n.y.values[i])) == hit);
+    CHECK(std::isnan(value_of(n.dx.values[i])) == hit);
+  }
+  CHECK(std::isfinite(n.dgamma.values[0]));
+  CHECK(std::isnan(n.dgamma.values[1]));
+}
+
 TEMPLATE_TEST_CASE("local_response_norm and its gradient", "[kernels]", float, bf16) {
   constexpr auto storage = storage_of<TestType>;
   for (auto const& g : geometries)

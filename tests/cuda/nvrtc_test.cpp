@@ -43,6 +43,10 @@ std::vector<kernel_spec> specs_of(storage t, bool direct_convolutions) {
     all.add(kernels::group_norm_means(t, g, 1e-5, {96}, {112, 16}));
     all.add(kernels::group_norm_backward(t, g, {96}, {112, 16}, {96}, true));
   }
+  for (int const heads : {4, 16}) {
+    all.add(kernels::head_norm_forward(t, 640, 96, heads, {96}, {112, 16}));
+    all.add(kernels::head_norm_backward(t, 640, 96, heads, {96}, {112, 16}, {96}, true));
+  }
   for (int const channels : {96, 7}) {
     kernels::local_response const how{5, 1e-4, 0.75, 1};
     all.add(kernels::local_response_norm_forward(t, 640, channels, how, {96}, {112, 16}));

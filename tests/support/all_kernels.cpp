@@ -25,6 +25,8 @@ void dsl_test::add_all_kernels() {
   TYPENET_ADD(group_norm_forward)
   TYPENET_ADD(group_norm_means)
   TYPENET_ADD(group_norm_backward)
+  TYPENET_ADD(head_norm_forward)
+  TYPENET_ADD(head_norm_backward)
   TYPENET_ADD(local_response_norm_forward)
   TYPENET_ADD(local_response_norm_backward)
   TYPENET_ADD(max_pool2d_forward)

@@ -16,6 +16,7 @@
 #include <typenet_kernels/batch_norm_backward.cuh>
 #include <typenet_kernels/group_norm.cuh>
 #include <typenet_kernels/group_norm_backward.cuh>
+#include <typenet_kernels/head_norm.cuh>
 #include <typenet_kernels/local_response_norm.cuh>
 #include <typenet_kernels/pool2d.cuh>
 #include <typenet_kernels/movement.cuh>

@@ -16,6 +16,8 @@ inline void check_norms(gpu const& on, ledger& l) {
     check_agreement(on.untimed(), l, "local_response_norm", responding_network::view(), keras_rules, 4, 3, p);
     check_gradients(on.untimed(), l, "local_response_norm", responding_network::view(), 4,
                     {{p, bounds_of(p).gradient}});
+    check_agreement(on.untimed(), l, "head_norm", heads_network::view(), keras_rules, 4, 3, p);
+    check_gradients(on.untimed(), l, "head_norm", heads_network::view(), 4, {{p, bounds_of(p).gradient}});
   }
 }
 

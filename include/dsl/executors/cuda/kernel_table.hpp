@@ -23,6 +23,7 @@ namespace dsl::cu::TYPENET_MODE {
     case op::layer_norm:
     case op::group_norm:
     case op::local_response_norm:
+    case op::head_norm:
     case op::dropout:
     case op::flatten:
     case op::dense:

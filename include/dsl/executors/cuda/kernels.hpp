@@ -7,6 +7,7 @@
 #include <dsl/executors/cuda/kernels/convolution.hpp>
 #include <dsl/executors/cuda/kernels/batch_norm.hpp>
 #include <dsl/executors/cuda/kernels/group_norm.hpp>
+#include <dsl/executors/cuda/kernels/head_norm.hpp>
 #include <dsl/executors/cuda/kernels/local_response_norm.hpp>
 #include <dsl/executors/cuda/kernels/pool2d.hpp>
 #include <dsl/executors/cuda/kernels/elementwise.hpp>

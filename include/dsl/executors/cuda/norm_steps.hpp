@@ -8,9 +8,9 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// Records the normalisations whose moments are not those of the whole batch: layer_norm, group_norm and
-/// local_response_norm. What their backward steps compute first and read again is in memory that all of these steps on
-/// a queue share.
+/// Records the normalisations whose moments are not those of the whole batch: layer_norm, group_norm,
+/// local_response_norm and head_norm. What a launch of a backward step passes on to the next launch is in memory that
+/// all of these steps on a queue share.
 class norm_steps {
  public:
   explicit norm_steps(recording& r) : r_(r) {}
@@ -18,27 +18,34 @@ class norm_steps {
   [[gnu::cold]] void forward(step const& x) {
     node const& n = node_of(x);
     tensor_at const in = r_.at.read(x, content::activation), out = r_.at.written(x, content::activation);
-    if (n.kind == op::local_response_norm)
-      return r_.launch(
-          kernels::local_response_norm_forward(r_.type, in.pixels, in.shape.channels, response_of(n), in.at, out.at),
-          in.data, out.data);
-    r_.launch(kernels::group_norm_forward(r_.type, groups_of(n), n.epsilon, in.at, out.at), in.data, parameter(n, 0),
-              parameter(n, 1), out.data);
+    int const channels = in.shape.channels;
+    switch (n.kind) {
+      case op::local_response_norm:
+        return r_.launch(
+            kernels::local_response_norm_forward(r_.type, in.pixels, channels, response_of(n), in.at, out.at), in.data,
+            out.data);
+      case op::head_norm:
+        return r_.launch(kernels::head_norm_forward(r_.type, in.pixels, channels, n.groups, in.at, out.at), in.data,
+                         parameter(n, 0), out.data);
+      default:
+        return r_.launch(kernels::group_norm_forward(r_.type, groups_of(n), n.epsilon, in.at, out.at), in.data,
+                         parameter(n, 0), parameter(n, 1), out.data);
+    }
   }
   [[gnu::cold]] void backward(step const& x) {
     node const& n = node_of(x);
     tensor_at const in = r_.at.read(x, content::activation), dy = r_.at.read(x, content::gradient);
-    tensor_at const dx = r_.at.written(x, content::gradient);
+    tensor_at dx = r_.at.written(x, content::gradient);
+    if (!dx) dx.at = in.at;
     bool const more = r_.at.accumulates(x);
-    if (n.kind == op::local_response_norm)
-      return r_.launch(kernels::local_response_norm_backward(r_.type, in.pixels, in.shape.channels, response_of(n),
-                                                             in.at, dy.at, dx.at, more),
-                       in.data, dy.data, dx.data);
-    kernels::normalised_groups const g = groups_of(n);
-    float* const means = shared();
-    r_.launch(kernels::group_norm_means(r_.type, g, n.epsilon, in.at, dy.at), in.data, dy.data, parameter(n, 0), means);
-    r_.launch(kernels::group_norm_backward(r_.type, g, in.at, dy.at, dx ? dx.at : in.at, more), in.data, dy.data,
-              parameter(n, 0), means, dx.data, gradient(n, 0), gradient(n, 1));
+    switch (n.kind) {
+      case op::local_response_norm:
+        return r_.launch(kernels::local_response_norm_backward(r_.type, in.pixels, in.shape.channels, response_of(n),
+                                                               in.at, dy.at, dx.at, more),
+                         in.data, dy.data, dx.data);
+      case op::head_norm: return heads_backward(n, in, dy, dx, more);
+      default: return groups_backward(n, in, dy, dx, more);
+    }
   }
 
  private:
@@ -55,10 +62,29 @@ class norm_steps {
   static kernels::local_response response_of(node const& n) {
     return {.size = n.groups, .alpha = n.rate, .beta = n.power, .k = n.epsilon};
   }
-  /// Returns the number of floats that the launches of a backward step pass on.
+  void groups_backward(node const& n, tensor_at const& x, tensor_at const& dy, tensor_at const& dx, bool more) {
+    kernels::normalised_groups const g = groups_of(n);
+    float* const means = shared();
+    r_.launch(kernels::group_norm_means(r_.type, g, n.epsilon, x.at, dy.at), x.data, dy.data, parameter(n, 0), means);
+    r_.launch(kernels::group_norm_backward(r_.type, g, x.at, dy.at, dx.at, more), x.data, dy.data, parameter(n, 0),
+              means, dx.data, gradient(n, 0), gradient(n, 1));
+  }
+  void heads_backward(node const& n, tensor_at const& x, tensor_at const& dy, tensor_at const& dx, bool more) {
+    float* const to = gradient(n, 0);
+    float* const products = to ? shared() : nullptr;
+    r_.launch(kernels::head_norm_backward(r_.type, x.pixels, x.shape.channels, n.groups, x.at, dy.at, dx.at, more),
+              x.data, dy.data, parameter(n, 0), dx.data, products);
+    if (to) r_.launch(kernels::channel_sums(storage::f32, x.pixels, n.groups, {n.groups}), products, to);
+  }
+
+  /// Returns the number of floats that a launch of a backward step passes on to the next one.
   long long passes_on(node const& n) const {
-    bool const moments = n.kind == op::layer_norm || n.kind == op::group_norm;
-    return moments ? kernels::count_of_means(groups_of(n)) : 0;
+    switch (n.kind) {
+      case op::layer_norm:
+      case op::group_norm: return kernels::count_of_means(groups_of(n));
+      case op::head_norm: return r_.batch() * r_.parts.graph.output_shape(n).area() * n.groups;
+      default: return 0;
+    }
   }
   /// Returns the current queue's memory for what launches pass on, enough for every node of the network.
   float* shared() {

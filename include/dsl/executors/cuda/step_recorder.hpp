@@ -154,7 +154,8 @@ class step_recorder {
       case op::batch_norm: return norms_.infer(x);
       case op::layer_norm:
       case op::group_norm:
-      case op::local_response_norm: return sample_norms_.forward(x);
+      case op::local_response_norm:
+      case op::head_norm: return sample_norms_.forward(x);
       case op::activation:
         return launch(kernels::activation_forward(type_, out.pixels, channels, n.function, n.rate, in.at, out.at),
                       in.data, out.data);
@@ -244,7 +245,8 @@ class step_recorder {
         return launch(kernels::reshape(type_, batch(), dy.shape, dx.shape, dy.at, dx.at, more), dy.data, dx.data);
       case op::layer_norm:
       case op::group_norm:
-      case op::local_response_norm: return sample_norms_.backward(x);
+      case op::local_response_norm:
+      case op::head_norm: return sample_norms_.backward(x);
       case op::softmax:
         return launch(kernels::softmax_backward(type_, batch(), channels, from.at, dy.at, dx.at, more), from.data,
                       dy.data, dx.data);

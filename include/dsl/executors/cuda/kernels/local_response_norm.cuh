@@ -50,7 +50,7 @@ KERNEL void local_response_norm_forward(local_response_shape s, T const* x, T* y
     local_response_norm_forward_lanes<full_lanes<T>>(s, x, y);
 }
 
-// ---- dx = dy / divisor - 2 alpha beta / size * x * the sum over the neighbours of dy * their x * base^(-beta - 1) ----
+// ---- dx = dy base^-beta - 2 beta alpha / size x sum(dy x base^(-beta - 1)), the sum being over the neighbours -----------
 template <int L, class T>
 DEVICE void local_response_norm_backward_lanes(local_response_shape const& s, T const* x, T const* dy, T* dx) {
   int const unit = global_thread();

@@ -55,6 +55,10 @@ inline constexpr source_file kernel_sources[] = {
 #include <dsl/executors/cuda/kernels/group_norm_backward.cuh>
     },
     {
+        "head_norm.cuh",
+#include <dsl/executors/cuda/kernels/head_norm.cuh>
+    },
+    {
         "local_response_norm.cuh",
 #include <dsl/executors/cuda/kernels/local_response_norm.cuh>
     },
