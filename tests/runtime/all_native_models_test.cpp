@@ -84,6 +84,7 @@ TEST_CASE("native: no network of models.hpp spends its time in plain loops on on
       {"deeplabv3_resnet50", view_of<models::deeplabv3_resnet50<>>},
       {"unet", view_of<models::unet<2>>},
       {"cifar_resnet20", view_of<models::cifar_resnet20<>, 32>},
+      {"resnet50_v2", view_of<models::keras::resnet50_v2<>>},
       {"mobilenet", view_of<models::mobilenet<>>},
       {"xception", view_of<models::xception<>, 299>},
       {"efficientnet_v2_b0", view_of<models::efficientnet_v2_b0<>>},

@@ -111,9 +111,9 @@ TEST_CASE("native: the same bits for any number of threads", "[conformance]") {
   using other = network<image<3, 12, 14>, conv2d<36, 3>, group_norm<3>, relu, local_response_norm<5>, channel_scale,
                         stochastic_depth<0.3>, concat<channel_slice<3, 20>, channel_slice<7, 17>>, sigmoid,
                         multiply<identity, conv2d<1, 1>>, max_pool2d<2>, upsample2d<2, interpolation::bilinear>,
-                        conv2d<36, 1>, channel_shuffle<4>, upsample2d<2>, conv2d_transpose<18, 3, stride<2>>,
-                        dropout<0.2>, class_token, position_embedding, token_slice<2>, conv2d<7, 1>, softmax2d,
-                        global_avg_pool2d, flatten, dense<7>, softmax>;
+                        conv2d<36, 1>, channel_shuffle<4>, upsample2d<2>, zero_pad2d<1, 2, 0, 0>,
+                        conv2d_transpose<18, 3, stride<2>>, dropout<0.2>, class_token, position_embedding,
+                        token_slice<2>, conv2d<7, 1>, softmax2d, global_avg_pool2d, flatten, dense<7>, softmax>;
   for (int lanes : checked_blocks())
     for (int batch : sampled({1, 2, 19, 5}))
       for (bool winograd : {true, false}) {
@@ -236,8 +236,8 @@ TEST_CASE("native: operations of published networks have kernels, or loops on al
                         multiply<identity, sequential<global_avg_pool2d, conv2d<36, 1>, sigmoid>>,
                         conv2d<36, 3, 3, 1, padding::same, 9>, group_norm<4>, local_response_norm<5>, channel_scale,
                         stochastic_depth<0.2>, channel_shuffle<2>, concat<channel_slice<1, 21>, channel_slice<0, 22>>,
-                        max_pool2d<2>, upsample2d<2, interpolation::bilinear>, upsample2d<2>, dropout<0.1>,
-                        conv2d_transpose<21, 2, stride<2>>, softmax2d>;
+                        max_pool2d<2>, upsample2d<2, interpolation::bilinear>, upsample2d<2>, zero_pad2d<1>,
+                        dropout<0.1>, conv2d_transpose<21, 2, stride<2>>, softmax2d>;
   std::unique_ptr<engine> e;
   std::vector<std::string> const warned = test::warnings([&] {
     e = native{.threads = 2}.make_engine(model::view(), keras);

@@ -197,6 +197,7 @@ void check_upsampling() {
   agree_behind<C, upsample2d<8, bilinear>, softmax2d>();  // several bands of rows
   agree_behind<C, zero_pad2d<1, 2, 3, 0>, max_pool2d<3, 2>, conv2d<4, 1>>();
   agree_behind<C, concat<zero_pad2d<2>, zero_pad2d<0, 3, 4, 1>>, zero_pad2d<0>, conv2d<4, 1>>();
+  agree_behind<C, global_avg_pool2d, zero_pad2d<1, 2, 0, 3>, conv2d<4, 1>>();  // from one pixel
   agree_behind<C, conv2d_transpose<C, 3, pad<1>>, batch_norm<>, relu, conv2d_transpose<20, 3, stride<3>, pad<0>>>();
   agree_behind<C, global_avg_pool2d, conv2d_transpose<C, 3>, frozen<conv2d_transpose<C, 1>>, conv2d_transpose<7, 1>>();
   agree_behind<C, add<upsample2d<1>, upsample2d<1, bilinear>, identity>, global_avg_pool2d, upsample2d<4, bilinear>>();
@@ -297,6 +298,7 @@ void check_on_pictures() {
   agree_on<picture, avg_pool2d<2>, batch_norm<>, relu>();
   agree_on<picture, global_avg_pool2d>();
   agree_on<picture, relu, conv2d<4, 1>>();
+  agree_on<picture, zero_pad2d<1, 0, 2, 3>, conv2d<4, 3>>();
   agree_on<picture, conv2d<C, 3>, softmax2d, conv2d<4, 1>>();
   agree_on<picture, silu, dropout<0.4>>();
   agree_on<picture, dropout<0.4>, conv2d<4, 3>>();

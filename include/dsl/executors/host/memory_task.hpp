@@ -14,6 +14,7 @@
 #include <dsl/executors/host/pixel_task.hpp>
 #include <dsl/executors/host/resize_task.hpp>
 #include <dsl/executors/host/token_tasks.hpp>
+#include <dsl/executors/host/zero_pad_task.hpp>
 #include <dsl/graph/operation_set.hpp>
 
 #include <utility>
@@ -60,6 +61,8 @@ template <operation_set Only = all_operations, class Place, class F, class G>
     if (kind == op::channel_scale) return channel_scale_task(at, b);
   if constexpr (detail::has(Only, op::upsample_nearest, op::upsample_bilinear))
     if (kind == op::upsample_nearest || kind == op::upsample_bilinear) return resize_task(at, b);
+  if constexpr (detail::has(Only, op::zero_pad2d))
+    if (kind == op::zero_pad2d) return zero_pad_task(at, b);
   if constexpr (detail::has(Only, op::max_pool2d, op::avg_pool2d))
     if (kind == op::max_pool2d || kind == op::avg_pool2d) return pool_task(at, b);
   if constexpr (detail::has(Only, op::merge_pixels, op::class_token, op::position_embedding, op::token_slice,

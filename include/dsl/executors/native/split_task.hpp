@@ -28,8 +28,7 @@ enum class parts_of : unsigned char { none, samples, channels };
     case op::dropout:
     case op::transfer:
     case op::upsample_nearest:
-    case op::upsample_bilinear:
-    case op::zero_pad2d: return parts_of::channels;
+    case op::upsample_bilinear: return parts_of::channels;
     case op::channel_shuffle:
     case op::channel_slice:
     case op::class_token:
