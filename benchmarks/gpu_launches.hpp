@@ -157,8 +157,9 @@ class gpu_launches {
   }
 
   void batch_norm(int s, int count) {
-    if (p_.options.mode != mode::training) return add({.what = "batch_norm_apply"}, s, count);
-    bool const forward = p_.steps[s].what == action::forward;
+    bool const forward = p_.steps[s].what == action::forward, frozen = g_.nodes[p_.steps[s].node].frozen;
+    if (p_.options.mode != mode::training || frozen)
+      return add({.what = forward ? "batch_norm_apply" : "frozen_batch_norm_backward"}, s, count);
     // The first of the two launches reads everything that both launches read, and writes only a few numbers per
     // channel.
     add({.what = forward ? "batch_norm_statistics" : "batch_norm_gradients"}, s, count, false);

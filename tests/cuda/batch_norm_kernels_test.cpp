@@ -133,3 +133,30 @@ TEST_CASE("a launch normalises 1 to 4 tensors", "[kernels]") {
   CHECK_THROWS_AS(kernels::batch_norm_apply(dsl::cu::storage::f32, 3'000'000'000, {five.data(), 1}),
                   dsl::executor_error);
 }
+
+TEMPLATE_TEST_CASE("the gradient of a frozen batch_norm", "[kernels]", float, bf16) {
+  struct geometry {
+    int batch;
+    dsl::shape shape;
+    dsl::cu::slice y, x;
+  };
+  geometry const geometries[] = {{2, {16, 4, 5}, {48, 16}, {16}},
+                                 {3, {40, 1, 1}, {40}, {64, 24}},
+                                 {1, {3, 5, 7}, {8, 5}, {3}},
+                                 {2, {12, 3, 3}, {12}, {20, 8}}};
+  for (auto const& [batch, shape, y, x] : geometries)
+    for (bool const accumulate : {false, true})
+      for (bool const in_place : {false, true}) {
+        if (in_place && (accumulate || y.channels != x.channels)) continue;
+        INFO(shape.channels << " channels of " << y.channels << ", to " << x.channels
+                            << (in_place ? ", in place" : ""));
+        layer<TestType> l(batch, shape, {.channels = shape.channels, .x = x, .y = y, .dx = x, .epsilon = 0.01}, false);
+        tensor<TestType>& to = in_place ? l.dy : l.dx;
+        run(kernels::frozen_batch_norm_backward(storage_of<TestType>, l.x.pixels(), shape.channels, 0.01, y, x,
+                                                accumulate),
+            static_cast<TestType const*>(l.dy.data()), static_cast<float const*>(l.gamma.data()),
+            static_cast<float const*>(l.moving_variance.data()), to.data());
+        dsl::plain::frozen_batch_norm_backward<double>(l.dy.read(), l.parameters(), to.wanted(), 0.01, accumulate);
+        to.check();
+      }
+}

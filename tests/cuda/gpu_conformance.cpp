@@ -8,6 +8,7 @@
 // device, and nothing was checked.
 #include "support/gpu/behaviour.hpp"
 #include "support/gpu/convolutions.hpp"
+#include "support/gpu/frozen.hpp"
 #include "support/gpu/graph_nodes.hpp"
 #include "support/gpu/norms.hpp"
 #include "support/gpu/pools.hpp"
@@ -132,6 +133,8 @@ constexpr group all_groups[] = {
      [](gpu const& on, settings const&, ledger& l) { check_pools(on, l); }},
     {"movement", "networks with layers that only move numbers, beside the reference in double", false,
      [](gpu const& on, settings const&, ledger& l) { check_movement(on, l); }},
+    {"frozen", "networks with frozen layers, beside the reference in double", false,
+     [](gpu const& on, settings const&, ledger& l) { check_frozen(on, l); }},
     {"small", "20 steps of Keras's and PyTorch's saved trajectories", false,
      [](gpu const& on, settings const&, ledger& l) { check_small_trajectories(on, l); }},
     {"trajectories", "MiniGoogLeNet's saved trajectories, as far as float can follow", false,

@@ -37,6 +37,7 @@ std::vector<kernel_spec> specs_of(storage t, bool direct_convolutions) {
   }
   kernels::batch_norm_layer const layers[] = {{16, {16}, place, {16}}, {7, {7}, place, {7}, true}};
   all.add(kernels::batch_norm_inference(t, 640, layers));
+  all.add(kernels::frozen_batch_norm_backward(t, 640, 7, 1e-3, place, place, true));
   for (auto const& g : {kernels::groups_of_samples(64, {96, 4, 4}, 32), kernels::groups_of_samples(64, {96, 4, 4}, 3),
                         kernels::groups_of_pixels(64, {96, 4, 4}), kernels::groups_of_pixels(64, {7, 1, 1})}) {
     all.add(kernels::group_norm_forward(t, g, 1e-5, {96}, {96}));

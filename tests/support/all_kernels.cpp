@@ -22,6 +22,7 @@ void dsl_test::add_all_kernels() {
   TYPENET_ADD(batch_norm_apply)
   TYPENET_ADD(batch_norm_gradients)
   TYPENET_ADD(batch_norm_backward)
+  TYPENET_ADD(frozen_batch_norm_backward)
   TYPENET_ADD(group_norm_forward)
   TYPENET_ADD(group_norm_means)
   TYPENET_ADD(group_norm_backward)

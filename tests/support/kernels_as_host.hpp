@@ -14,6 +14,7 @@
 #include <typenet_kernels/dropout.cuh>
 #include <typenet_kernels/batch_norm.cuh>
 #include <typenet_kernels/batch_norm_backward.cuh>
+#include <typenet_kernels/frozen_batch_norm.cuh>
 #include <typenet_kernels/group_norm.cuh>
 #include <typenet_kernels/group_norm_backward.cuh>
 #include <typenet_kernels/head_norm.cuh>

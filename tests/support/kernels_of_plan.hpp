@@ -73,7 +73,11 @@ class kernels_of_plan {
                         backward ? place(p, s, content::gradient, true) : slice{}, s.activation >= 0, accumulates(p, s),
                         n.epsilon, n.momentum});
     }
-    if (p.options.mode != dsl::mode::training) return add(k::batch_norm_inference(t_, pixels, layers));
+    if (dsl::node const& n = g_.nodes[p.steps[first].node]; n.frozen && backward)
+      return add(k::frozen_batch_norm_backward(t_, pixels, layers[0].channels, n.epsilon, layers[0].y, layers[0].dx,
+                                               layers[0].accumulate));
+    else if (n.frozen || p.options.mode != dsl::mode::training)
+      return add(k::batch_norm_inference(t_, pixels, layers));
     if (backward) {
       add(k::batch_norm_gradients(t_, pixels, layers));
       return add(k::batch_norm_backward(t_, pixels, layers));

@@ -32,13 +32,15 @@ struct trained {
   std::vector<float> parameters;
 };
 
-/// Trains both side by side, then evaluates and infers.
+/// Trains both side by side, then evaluates and infers. `begin` may change parameters before.
 inline void check_agreement(gpu const& on, ledger& l, std::string const& name, graph_view const& g,
-                            engine_options const& o, int batch, int steps, precision p) {
+                            engine_options const& o, int batch, int steps, precision p,
+                            void (*begin)(engine&) = nullptr) {
   auto const fast = on.make(g, o, p);
   auto const plain = reference<double>{}.make_engine(g, o);
   initialize(*fast, 5);
   initialize(*plain, 5);
+  if (begin) begin(*fast), begin(*plain);
   // What it derives from the parameters here is out of date later.
   fast->run(fast->prepare(mode::inference, batch), drawn_batch(g, batch, 77).view(9, 0));
   int const a = fast->prepare(mode::training, batch), b = plain->prepare(mode::training, batch);

@@ -26,10 +26,10 @@ inline float number_at(storage t, std::byte const* raw, long long i) {
   return value;
 }
 
-/// A network's state on one device, in the plan's flat arenas: parameters and running statistics and, for training,
-/// gradients and optimizer slots. If tensors are stored in 16 bits, it also has a copy of the parameters in that type,
-/// and a copy of the gradients that cuDNN computes in it. A convolution's kernel is stored as (out, height, width, in);
-/// reading and writing from the host use (out, in, height, width).
+/// A network's state on one device, in the plan's flat arenas: parameters, running statistics, the parameters of frozen
+/// layers and, for training, gradients and optimizer slots. If tensors are stored in 16 bits, it also has a copy of the
+/// parameters in that type, and a copy of the gradients that cuDNN computes in it. A convolution's kernel is stored as
+/// (out, height, width, in); reading and writing from the host use (out, in, height, width).
 class arena {
  public:
   [[gnu::cold]] arena(api const& a, cudaStream_t s, graph_view const& g, storage t, int slots)
@@ -38,14 +38,16 @@ class arena {
         graph_(g),
         storage_(t),
         layout_(make_plan(g, {.mode = mode::training, .target = target_for(t), .optimizer_slots = slots})),
-        state_(a, bytes_of(region::parameters) + bytes_of(region::statistics), s) {
-    if (t != storage::f32) copy_.emplace(a, count() * cu::bytes_of(t), s);
+        state_(a, bytes_of(region::parameters) + bytes_of(region::statistics) + bytes_of(region::frozen), s) {
+    if (t != storage::f32) copy_.emplace(a, (count() + frozen_count()) * cu::bytes_of(t), s);
   }
 
   /// Returns the number of all trainable parameters, including the gaps for alignment.
   long long count() const { return bytes_of(region::parameters) / 4; }
   /// Returns the number of all running statistics, including the gaps for alignment.
   long long statistics_count() const { return bytes_of(region::statistics) / 4; }
+  /// Returns the number of all parameters and running statistics of frozen layers, including the gaps for alignment.
+  long long frozen_count() const { return bytes_of(region::frozen) / 4; }
   long long bytes() const { return state_.bytes() + (training_ ? training_->bytes() : 0); }
   /// Returns the bytes of the 16-bit copies, which the plan does not count.
   long long extra_bytes() const { return (copy_ ? copy_->bytes() : 0) + (stage_ ? stage_->bytes() : 0); }
@@ -64,22 +66,27 @@ class arena {
   }
   float* parameters() const { return begin_of(region::parameters); }
   float* statistics() const { return begin_of(region::statistics); }
+  float* frozen() const { return begin_of(region::frozen); }
   float* gradients() const { return begin_of(region::gradients); }
   float* slots() const { return begin_of(region::slots); }
   /// Returns the 16-bit copies of the parameters, or null if tensors are stored as floats.
   void* copies() const { return copy_ ? copy_->data() : nullptr; }
+  /// Returns the 16-bit copies of what frozen() holds, which follow those of the parameters.
+  void* frozen_copies() const { return copy_ ? copy_->data() + count() * cu::bytes_of(storage_) : nullptr; }
   void* stage() const { return stage_ ? stage_->data() : nullptr; }
   /// Whether the parameters have changed since the copies were made.
   bool copies_are_old() const { return copy_ && copies_are_old_; }
   void note_copies(bool old) { copies_are_old_ = old; }
 
-  /// Returns a parameter's offset within its region, which is also that of its gradient.
+  /// Returns a parameter's offset within its region, which is also that of its gradient if it has one.
   long long offset_of(int k) const { return buffer_of(k).offset / 4; }
   float* parameter(int k) const { return begin_of(buffer_of(k).where) + offset_of(k); }
-  float* gradient(int k) const { return gradients() + offset_of(k); }
+  /// Returns the address of a parameter's gradient, or null if it has none because it is frozen.
+  float* gradient(int k) const { return graph_.parameters[k].frozen ? nullptr : gradients() + offset_of(k); }
   /// Returns a kernel in the storage type, as convolutions and dense layers read it.
   void* working_copy(int k) const {
-    return copy_ ? copy_->data() + offset_of(k) * cu::bytes_of(storage_) : static_cast<void*>(parameter(k));
+    long long const first = graph_.parameters[k].frozen ? count() : 0;
+    return copy_ ? copy_->data() + (first + offset_of(k)) * cu::bytes_of(storage_) : static_cast<void*>(parameter(k));
   }
   void* staged_gradient(int k) const {
     return stage_ ? stage_->data() + offset_of(k) * cu::bytes_of(storage_) : static_cast<void*>(gradient(k));
@@ -117,8 +124,9 @@ class arena {
   long long bytes_of(region r) const { return layout_.region_bytes[static_cast<int>(r)]; }
   buffer const& buffer_of(int k) const { return layout_.buffers[layout_.parameter_buffers[k]]; }
   float* begin_of(region r) const {
-    bool const state = r == region::parameters || r == region::statistics;
+    bool const state = r == region::parameters || r == region::statistics || r == region::frozen;
     long long const before = r == region::statistics ? bytes_of(region::parameters)
+                             : r == region::frozen   ? bytes_of(region::parameters) + bytes_of(region::statistics)
                              : r == region::slots    ? bytes_of(region::gradients)
                                                      : 0;
     return reinterpret_cast<float*>((state ? state_ : *training_).data() + before);

@@ -41,11 +41,20 @@ class batch_norm_steps {
     else
       synchronizes() ? join_backward(g) : back(g);
   }
-  /// Records a batch_norm with running moments, in evaluation and inference.
+  /// Records a batch_norm with running moments: in evaluation and inference, and in training if it is frozen.
   [[gnu::cold]] void infer(step const& s) {
     kernels::batch_norm_forwards to{};
     std::vector<kernels::batch_norm_layer> const layers{layer_forward(s, to.layer[0])};
     r_.launch(kernels::batch_norm_inference(r_.type, r_.at.read(s, content::activation).pixels, layers), to);
+  }
+  /// Records the backward step of a frozen batch_norm, which has no gradients of parameters.
+  [[gnu::cold]] void back_frozen(step const& s) {
+    node const& n = r_.parts.graph.nodes[s.node];
+    cu::arena const& a = r_.parts.arena;
+    tensor_at const dy = r_.at.read(s, content::gradient), dx = r_.at.written(s, content::gradient);
+    r_.launch(kernels::frozen_batch_norm_backward(r_.type, dx.pixels, dx.shape.channels, n.epsilon, dy.at, dx.at,
+                                                  r_.at.accumulates(s)),
+              dy.data, a.parameter(n.first_parameter), a.parameter(n.first_parameter + 3), dx.data);
   }
 
  private:
@@ -132,7 +141,8 @@ class batch_norm_steps {
         .channels = x.shape.channels, .x = x.at, .relu = s.activation >= 0, .epsilon = n.epsilon, .momentum = momentum};
   }
   float* running(int k) const {
-    return moments_ ? moments_ + r_.parts.arena.offset_of(k) : r_.parts.arena.parameter(k);
+    bool const moves = moments_ && !r_.parts.graph.parameters[k].frozen;
+    return moves ? moments_ + r_.parts.arena.offset_of(k) : r_.parts.arena.parameter(k);
   }
   kernels::batch_norm_layer layer_forward(step const& s, kernels::batch_norm_forward& to) const {
     cu::arena const& a = r_.parts.arena;

@@ -81,7 +81,9 @@ class engine final : public dsl::engine {
           {"cuda: queues must be 1, 2, or 0, which times both and keeps the faster; found ", s.queues}));
     }
     if (s.copy_ahead) parts_.copies = copies_.emplace(api_).get();
-    if (arena_.copies()) narrow_ = library_.add(kernels::narrow(type_, arena_.count()));
+    if (arena_.copies() && arena_.count() > 0) narrow_ = library_.add(kernels::narrow(type_, arena_.count()));
+    if (arena_.copies() && arena_.frozen_count() > 0)
+      narrow_frozen_ = library_.add(kernels::narrow(type_, arena_.frozen_count()));
     if (group_) parts_.keep = reinterpret_cast<float const*>(keep_.emplace(api_, arena_, g, o, stream_.get()).data());
     if (group_ && s.collectives) parts_.link = &link_.emplace(api_, *s.collectives, handshake_);
     process_end::watch();
@@ -238,7 +240,7 @@ class engine final : public dsl::engine {
     enter();
     arena_.write(k, in, arena_.parameter(k));
     arena_.note_copies(true);
-    ++version_;
+    ++version_, ++written_version_;
   }
   void read_slot(int s, int k, float* out) override {
     require_slot(s, k);
@@ -379,13 +381,18 @@ class engine final : public dsl::engine {
     api_(api_.cudaMemcpyAsync, to.data(), from, to.size(), cudaMemcpyDeviceToHost, stream_.get());
     api_(api_.cudaStreamSynchronize, stream_.get());
   }
-  /// Updates the data that are derived from the parameters, if the parameters have changed.
+  /// Updates the data that are derived from the parameters, if the parameters have changed. In training, only kernels
+  /// of frozen convolutions contain a batch_norm, so training steps do not change them.
   void refresh(program& p) {
-    if (arena_.copies_are_old()) library_.launch(narrow_, stream_.get(), arena_.parameters(), arena_.copies());
+    if (arena_.copies_are_old()) {
+      if (narrow_ >= 0) library_.launch(narrow_, stream_.get(), arena_.parameters(), arena_.copies());
+      if (narrow_frozen_ >= 0) library_.launch(narrow_frozen_, stream_.get(), arena_.frozen(), arena_.frozen_copies());
+    }
     arena_.note_copies(false);
-    if (p.refreshed != version_)
+    std::uint64_t const newest = p.plan.options.mode == mode::training ? written_version_ : version_;
+    if (p.refreshed != newest)
       for (host::task const& launch : p.refreshes) launch();
-    p.refreshed = version_;
+    p.refreshed = newest;
   }
 
   communicator* group_;  // null if there is only one tower
@@ -412,9 +419,11 @@ class engine final : public dsl::engine {
   std::optional<tower_link> link_;  // destroyed after the graphs that use it, and before the stream that they ran on
   program_list programs_;
   int narrow_ = -1;
+  int narrow_frozen_ = -1;
   bool running_ = false;
-  std::uint64_t version_ = 1;
-  std::uint64_t staged_ = 0;  // number of batches that have been announced
+  std::uint64_t version_ = 1;          // of the parameters: counts steps of training and calls of write_parameter
+  std::uint64_t written_version_ = 1;  // counts calls of write_parameter, which alone changes frozen parameters
+  std::uint64_t staged_ = 0;           // number of batches that have been announced
 };
 
 }  // namespace dsl::cu::TYPENET_MODE

@@ -54,10 +54,7 @@ namespace dsl::cu::TYPENET_MODE {
     else if (g.parameters[k].factors != update_factors{})
       throw executor_error("cuda: scaled<...> is not supported; use another executor");
   for (int n = 0; n < g.size.nodes; ++n)
-    if (node const& x = g.nodes[n]; x.frozen && x.parameters > 0)
-      throw executor_error(detail::message({"cuda: frozen<...> has no kernels for this device; found it around ",
-                                            detail::layer_place(g, x.scope), "; use another executor"}));
-    else if (!has_kernels(g, x))
+    if (node const& x = g.nodes[n]; !has_kernels(g, x))
       throw executor_error(detail::message(
           {"cuda: ", detail::kernel_word_of(x),
            !has_usual_steps(x)     ? " with dilation, or with different strides for rows and columns,"

@@ -74,9 +74,14 @@ class step_recorder {
     if (!p_.idle()) r_.write(place + e_.arena.statistics_count(), 1);
     return place;
   }
+  /// Whether a step is that of a batch_norm which normalises with the moments of the batch, and updates the running
+  /// ones. Its backward step also computes the gradients of its parameters.
+  bool takes_moments(step const& x) const {
+    return x.kind == op::batch_norm && training() && !e_.graph.nodes[x.node].frozen;
+  }
   /// Whether a tower without samples takes part in a step.
   bool meets_others(step const& x) const {
-    bool const synchronized = x.kind == op::batch_norm && e_.options.moments == tower_moments::synchronized;
+    bool const synchronized = takes_moments(x) && e_.options.moments == tower_moments::synchronized;
     bool const takes_gradients = x.what == action::measure || x.what == action::update;
     return synchronized || takes_gradients || x.what == action::all_reduce;
   }
@@ -86,7 +91,7 @@ class step_recorder {
   /// Returns how many steps share a launch, starting with step s.
   int together(int s) const {
     step const& x = steps()[s];
-    if (x.kind == op::batch_norm && training()) return norms_.together(s);
+    if (takes_moments(x)) return norms_.together(s);
     return ends_in_loss(s) && !p_.idle() ? 2 : 1;
   }
   void record(int s) {
@@ -94,12 +99,12 @@ class step_recorder {
     switch (x.what) {
       case action::load: return load(x);
       case action::forward:
-        if (x.kind == op::batch_norm && training()) return norms_.record(s);
+        if (takes_moments(x)) return norms_.record(s);
         return ends_in_loss(s) ? softmax_loss(x, steps()[s + 1]) : forward(x);
       case action::copy_forward: return copy(x, content::activation);
       case action::copy_backward: return copy(x, content::gradient);
       case action::loss: return loss(x);
-      case action::backward: return x.kind == op::batch_norm ? norms_.record(s) : backward(x);
+      case action::backward: return takes_moments(x) ? norms_.record(s) : backward(x);
       case action::backward_weights:
         return x.kind == op::conv2d ? convolutions_.backward_weights(x) : dense_.backward_weights(x);
       case action::backward_data:
@@ -229,6 +234,7 @@ class step_recorder {
     bool const more = at_.accumulates(x);
     int const channels = dx.shape.channels;
     switch (n.kind) {
+      case op::batch_norm: return norms_.back_frozen(x);
       case op::activation:
         return launch(
             kernels::activation_backward(type_, dx.pixels, channels, n.function, n.rate, from.at, dy.at, dx.at, more),

@@ -134,6 +134,16 @@ struct batch_norm_gradients_of {
   batch_norm_gradient layer[batch_norm_group];
 };
 
+/// Computes the gradient dx of a batch_norm with running moments, or adds it to dx. dx may be dy.
+///   launch(T const* dy, float const* gamma, float const* moving_variance, T* dx)
+inline kernel_spec frozen_batch_norm_backward(storage t, long long pixels, int channels, double epsilon, slice dy,
+                                              slice dx, bool accumulate) {
+  int const lanes = detail::lanes_of(t, channels, {dy, dx});
+  return detail::pointwise("frozen_batch_norm_backward", t, pixels * (channels / lanes),
+                           detail::checked_count("frozen_batch_norm_backward", pixels), channels, lanes,
+                           static_cast<float>(epsilon), dy, dx, accumulate);
+}
+
 }  // namespace dsl::cu::kernels::TYPENET_MODE
 
 namespace dsl::cu::kernels::detail::TYPENET_MODE {

@@ -47,6 +47,10 @@ inline constexpr source_file kernel_sources[] = {
 #include <dsl/executors/cuda/kernels/batch_norm_backward.cuh>
     },
     {
+        "frozen_batch_norm.cuh",
+#include <dsl/executors/cuda/kernels/frozen_batch_norm.cuh>
+    },
+    {
         "group_norm.cuh",
 #include <dsl/executors/cuda/kernels/group_norm.cuh>
     },
