@@ -14,7 +14,7 @@ from stage import Failure, Skip
 # be time for all. The slow groups wait for the reference on the CPU, so they run at the same time as the others.
 SLOW = {"minigooglenet": 400, "batch64": 400, "timed64": 400}
 QUICK = {"refusals": 60, "calls": 300, "small_convolutions": 120, "convolutions": 300, "gradients": 100, "layers": 200,
-         "norms": 100, "movement": 100, "small": 200, "resident": 150, "deterministic": 240,
+         "norms": 100, "products": 100, "movement": 100, "small": 200, "resident": 150, "deterministic": 240,
          "trajectories": 200}
 OTHERS = 200  # for every other group
 # compute-sanitizer's tools; True: findings in kernels of other libraries are reported, but are not errors

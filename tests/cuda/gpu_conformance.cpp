@@ -12,6 +12,7 @@
 #include "support/gpu/graph_nodes.hpp"
 #include "support/gpu/norms.hpp"
 #include "support/gpu/pools.hpp"
+#include "support/gpu/products.hpp"
 #include "support/gpu/movement.hpp"
 #include "support/gpu/slices.hpp"
 #include "support/gpu/trajectories.hpp"
@@ -131,6 +132,8 @@ constexpr group all_groups[] = {
      [](gpu const& on, settings const&, ledger& l) { check_norms(on, l); }},
     {"pools", "small networks whose pools have padding, ceil_mode or different strides, in the same way", false,
      [](gpu const& on, settings const&, ledger& l) { check_pools(on, l); }},
+    {"products", "networks with multiply, channel_scale, softmax2d and all activations, in the same way", false,
+     [](gpu const& on, settings const&, ledger& l) { check_products(on, l); }},
     {"movement", "networks with layers that only move numbers, beside the reference in double", false,
      [](gpu const& on, settings const&, ledger& l) { check_movement(on, l); }},
     {"frozen", "networks with frozen layers, beside the reference in double", false,

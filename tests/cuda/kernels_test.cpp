@@ -30,6 +30,13 @@ geometry const geometries[] = {
     {2, {16, 2, 2}, {20, 4}, {17, 1}, {16}}, {5, {1, 1, 1}, {1}, {3, 2}, {2, 1}},
 };
 
+constexpr dsl::function all_functions[] = {
+    dsl::function::relu,       dsl::function::leaky_relu, dsl::function::elu,       dsl::function::sigmoid,
+    dsl::function::tanh,       dsl::function::silu,       dsl::function::relu6,     dsl::function::hard_sigmoid,
+    dsl::function::hard_swish, dsl::function::gelu,       dsl::function::gelu_tanh, dsl::function::mish,
+    dsl::function::softplus};
+static_assert(std::size(all_functions) == std::size(dsl::operations::activations));
+
 /// Computes a pool's output and gradient with the plain loops.
 void plain_pool(dsl::op kind, dsl::window const& w, dsl::view<double const> const& x,
                 dsl::host::argmax_view const& places, dsl::view<double> const& y) {
@@ -126,8 +133,7 @@ TEMPLATE_TEST_CASE("reshape keeps the order (channel, row, column)", "[kernels]"
 }
 
 TEMPLATE_TEST_CASE("activations and their gradients", "[kernels]", float, bf16) {
-  for (auto const f : {dsl::function::relu, dsl::function::leaky_relu, dsl::function::elu, dsl::function::sigmoid,
-                       dsl::function::tanh, dsl::function::silu})
+  for (auto const f : all_functions)
     for (auto const& g : geometries) {
       INFO("function " << static_cast<int>(f) << ", " << g.shape.channels << " channels");
       double const alpha = f == dsl::function::leaky_relu ? 0.25 : 1.5;
@@ -150,6 +156,34 @@ TEMPLATE_TEST_CASE("activations and their gradients", "[kernels]", float, bf16) 
       dsl::plain::activation_forward<double>(x.read(), x.wanted(), f, alpha);
       x.check();
     }
+}
+
+TEST_CASE("activations of large numbers, infinity and NaN are the CPU's", "[kernels]") {
+  float const inputs[] = {-1e30F, -200, -88, -20, -6,  -3,    -1e-8F,    0,          1e-8F,
+                          3,      6,    20,  88,  200, 1e30F, HUGE_VALF, -HUGE_VALF, std::nanf("")};
+  int const count = static_cast<int>(std::size(inputs));
+  for (auto const f : all_functions) {
+    std::vector<float> y(std::size(inputs)), dx(std::size(inputs)), one(std::size(inputs), 1.0F);
+    run(kernels::activation_forward(dsl::cu::storage::f32, count, 1, f, 0.5, {1}, {1}), inputs, y.data());
+    bool const from_output =
+        contains(dsl::operations::activations[static_cast<int>(f)].reads[0], dsl::operations::values::output);
+    float const* const from = from_output ? y.data() : inputs;
+    run(kernels::activation_backward(dsl::cu::storage::f32, count, 1, f, 0.5, {1}, {1}, {1}, false), from, one.data(),
+        dx.data());
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      INFO("function " << static_cast<int>(f) << " of " << inputs[i]);
+      double const wanted = dsl::plain::apply(f, static_cast<float>(inputs[i]), 0.5F);
+      double const slope = dsl::plain::derivative(f, from[i], from[i], 0.5F);
+      if (std::isnan(wanted))
+        CHECK(std::isnan(y[i]));
+      else
+        CHECK(static_cast<double>(y[i]) == approx(wanted));
+      if (std::isnan(slope))
+        CHECK(std::isnan(dx[i]));
+      else
+        CHECK(static_cast<double>(dx[i]) == approx(slope));
+    }
+  }
 }
 
 TEMPLATE_TEST_CASE("dropout draws what the CPU draws", "[kernels]", float, bf16) {

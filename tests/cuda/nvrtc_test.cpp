@@ -30,8 +30,8 @@ std::vector<kernel_spec> specs_of(storage t, bool direct_convolutions) {
     all.add_plan(dsl::mode::evaluation, batch, false);
   }
   slice const place{48, 16};
-  for (auto const f : {dsl::function::relu, dsl::function::leaky_relu, dsl::function::elu, dsl::function::sigmoid,
-                       dsl::function::tanh, dsl::function::silu}) {
+  for (int i = 0; i < static_cast<int>(std::size(dsl::operations::activations)); ++i) {
+    auto const f = static_cast<dsl::function>(i);
     all.add(kernels::activation_forward(t, 640, 16, f, 0.1, place, place));
     all.add(kernels::activation_backward(t, 640, 7, f, 0.1, place, place, place, true));
   }
@@ -52,6 +52,21 @@ std::vector<kernel_spec> specs_of(storage t, bool direct_convolutions) {
     kernels::local_response const how{5, 1e-4, 0.75, 1};
     all.add(kernels::local_response_norm_forward(t, 640, channels, how, {96}, {112, 16}));
     all.add(kernels::local_response_norm_backward(t, 640, channels, how, {96}, {112, 16}, {96}, true));
+  }
+  for (dsl::shape const& s : {dsl::shape{96, 4, 4}, dsl::shape{7, 9, 8}}) {
+    int const c = s.channels;
+    kernels::factor const same{{c}}, pixel{{c}, false, true}, channel{{5, 3}, true, false}, number{{1}, true, true};
+    for (kernels::factor const& f : {same, pixel, channel, number}) {
+      all.add(kernels::multiply(t, 64, s, same, f, {c}, true));
+      all.add(kernels::multiply_backward_pixels(t, 64, s, {c}, f, {c}, true));
+      for (bool const one_pixel : {false, true})
+        all.add(kernels::multiply_backward_channels(t, 64, s, one_pixel, {c}, f, {1}, false));
+    }
+    all.add(kernels::channel_scale(t, 640, c, {c}, {c}, true));
+    all.add(kernels::channel_scale_backward(t, 640, c, {c}, {c}, {c}, true));
+    all.add(kernels::stochastic_depth(t, 64, s, 0.25, 3, {c}, {c}, true));
+    all.add(kernels::softmax_forward(t, 64 * s.area(), c, {c}, {c}));
+    all.add(kernels::softmax_backward(t, 64 * s.area(), c, {c}, {c}, {c}, true));
   }
   all.add(kernels::sum(t, 640, 16, std::vector<slice>(8, place), place, true));
   all.add(kernels::reshape(t, 64, {16, 5, 2}, {160, 1, 1}, place, {160}, true));

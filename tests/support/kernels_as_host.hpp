@@ -11,6 +11,7 @@
 #include <typenet_kernels/reduce.cuh>
 #include <typenet_kernels/teams.cuh>
 #include <typenet_kernels/elementwise.cuh>
+#include <typenet_kernels/activation.cuh>
 #include <typenet_kernels/dropout.cuh>
 #include <typenet_kernels/batch_norm.cuh>
 #include <typenet_kernels/batch_norm_backward.cuh>
@@ -19,6 +20,8 @@
 #include <typenet_kernels/group_norm_backward.cuh>
 #include <typenet_kernels/head_norm.cuh>
 #include <typenet_kernels/local_response_norm.cuh>
+#include <typenet_kernels/product.cuh>
+#include <typenet_kernels/channel_scale.cuh>
 #include <typenet_kernels/pool2d.cuh>
 #include <typenet_kernels/movement.cuh>
 #include <typenet_kernels/dense.cuh>

@@ -14,6 +14,7 @@ namespace dsl::cu::TYPENET_MODE {
 [[gnu::cold]] inline bool joins_loss(graph_view const& g, plan const& p, int s) {
   step const& x = p.steps[s];
   if (x.what != action::forward || x.kind != op::softmax || x.node != g.size.nodes - 1) return false;
+  if (!g.output_shape(g.nodes[x.node]).is_flat()) return false;
   if (s + 1 >= p.steps.size() || p.steps[s + 1].what != action::loss) return false;
   auto const found = [&](step const& in, content what, access how) -> operand const* {
     for (int i = 0; i < in.operands; ++i) {

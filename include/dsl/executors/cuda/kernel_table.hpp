@@ -16,7 +16,7 @@ namespace dsl::cu::TYPENET_MODE {
 }
 
 /// Whether there are kernels for a node's operation.
-[[gnu::cold]] constexpr bool has_kernels(graph_view const& g, node const& n) {
+[[gnu::cold]] constexpr bool has_kernels(node const& n) {
   switch (n.kind) {
     case op::input:
     case op::batch_norm:
@@ -30,13 +30,16 @@ namespace dsl::cu::TYPENET_MODE {
     case op::concat:
     case op::add:
     case op::transfer:
+    case op::activation:
     case op::zero_pad2d:
     case op::channel_slice:
-    case op::channel_shuffle: return true;
+    case op::channel_shuffle:
+    case op::softmax:
+    case op::multiply:
+    case op::channel_scale:
+    case op::stochastic_depth: return true;
     case op::max_pool2d:
     case op::avg_pool2d: return !n.window.is_dilated();
-    case op::softmax: return g.input_shape(n).is_flat();
-    case op::activation: return n.function <= function::silu;
     case op::conv2d: return n.groups == 1 && has_usual_steps(n);
     default: return false;
   }
@@ -54,12 +57,10 @@ namespace dsl::cu::TYPENET_MODE {
     else if (g.parameters[k].factors != update_factors{})
       throw executor_error("cuda: scaled<...> is not supported; use another executor");
   for (int n = 0; n < g.size.nodes; ++n)
-    if (node const& x = g.nodes[n]; !has_kernels(g, x))
+    if (node const& x = g.nodes[n]; !has_kernels(x))
       throw executor_error(detail::message(
           {"cuda: ", detail::kernel_word_of(x),
-           !has_usual_steps(x)     ? " with dilation, or with different strides for rows and columns,"
-           : x.kind == op::softmax ? "2d"
-                                   : "",
+           !has_usual_steps(x) ? " with dilation, or with different strides for rows and columns," : "",
            " has no kernel for this device; found it as ", detail::layer_place(g, x.scope), "; use another executor"}));
 }
 

@@ -9,6 +9,8 @@
 #include <dsl/executors/cuda/kernels/group_norm.hpp>
 #include <dsl/executors/cuda/kernels/head_norm.hpp>
 #include <dsl/executors/cuda/kernels/local_response_norm.hpp>
+#include <dsl/executors/cuda/kernels/product.hpp>
+#include <dsl/executors/cuda/kernels/channel_scale.hpp>
 #include <dsl/executors/cuda/kernels/pool2d.hpp>
 #include <dsl/executors/cuda/kernels/elementwise.hpp>
 #include <dsl/executors/cuda/kernels/movement.hpp>

@@ -6,6 +6,7 @@
 #include <dsl/executors/cuda/dense_steps.hpp>
 #include <dsl/executors/cuda/fused_softmax_loss.hpp>
 #include <dsl/executors/cuda/norm_steps.hpp>
+#include <dsl/executors/cuda/product_steps.hpp>
 #include <dsl/executors/cuda/movement_steps.hpp>
 #include <dsl/executors/cuda/stream_schedule.hpp>
 #include <dsl/executors/cuda/tower_steps.hpp>
@@ -33,6 +34,7 @@ class step_recorder {
         dense_(r_, bench.bytes()),
         sample_norms_(r_),
         movement_(r_),
+        products_(r_),
         meetings_(r_),
         moments_(place_for_moments()),
         norms_(r_, meetings_, moments_),
@@ -173,13 +175,16 @@ class step_recorder {
         return launch(
             kernels::avg_pool2d_forward(type_, batch(), in.shape, out.shape, n.window, n.counts_padding, in.at, out.at),
             in.data, out.data);
-      case op::dropout: return dropout(x, in, out, false);
+      case op::dropout:
+      case op::stochastic_depth: return dropout(x, in, out, false);
       case op::flatten:
         return launch(kernels::reshape(type_, batch(), in.shape, out.shape, in.at, out.at, false), in.data, out.data);
       case op::dense: return dense_.forward(x);
       case op::softmax:
-        return launch(kernels::softmax_forward(type_, batch(), channels, in.at, out.at), in.data, out.data);
+        return launch(kernels::softmax_forward(type_, out.pixels, channels, in.at, out.at), in.data, out.data);
       case op::add: return sum(x, out);
+      case op::multiply: return products_.multiply(x);
+      case op::channel_scale: return products_.scale(x);
       case op::zero_pad2d:
       case op::channel_slice:
       case op::channel_shuffle: return movement_.forward(x);
@@ -187,8 +192,9 @@ class step_recorder {
     }
   }
   void dropout(step const& x, tensor_at const& in, tensor_at const& out, bool accumulate) {
-    launch(kernels::dropout(type_, batch(), out.shape, e_.graph.nodes[x.node].rate, x.node, in.at, out.at, accumulate),
-           in.data, out.data, e_.state);
+    node const& n = e_.graph.nodes[x.node];
+    auto const spec = n.kind == op::stochastic_depth ? kernels::stochastic_depth : kernels::dropout;
+    launch(spec(type_, batch(), out.shape, n.rate, x.node, in.at, out.at, accumulate), in.data, out.data, e_.state);
   }
   void sum(step const& x, tensor_at const& out) {
     int const inputs = e_.graph.nodes[x.node].inputs;
@@ -246,7 +252,8 @@ class step_recorder {
         return launch(kernels::avg_pool2d_backward(type_, batch(), dx.shape, dy.shape, n.window, n.counts_padding,
                                                    dx.at, dy.at, more),
                       dy.data, dx.data);
-      case op::dropout: return dropout(x, dy, dx, more);
+      case op::dropout:
+      case op::stochastic_depth: return dropout(x, dy, dx, more);
       case op::flatten:
         return launch(kernels::reshape(type_, batch(), dy.shape, dx.shape, dy.at, dx.at, more), dy.data, dx.data);
       case op::layer_norm:
@@ -254,11 +261,13 @@ class step_recorder {
       case op::local_response_norm:
       case op::head_norm: return sample_norms_.backward(x);
       case op::softmax:
-        return launch(kernels::softmax_backward(type_, batch(), channels, from.at, dy.at, dx.at, more), from.data,
+        return launch(kernels::softmax_backward(type_, dx.pixels, channels, from.at, dy.at, dx.at, more), from.data,
                       dy.data, dx.data);
       case op::zero_pad2d:
       case op::channel_slice:
       case op::channel_shuffle: return movement_.backward(x);
+      case op::multiply: return products_.multiply_backward(x);
+      case op::channel_scale: return products_.scale_backward(x);
       default: unknown();
     }
   }
@@ -289,6 +298,7 @@ class step_recorder {
   dense_steps dense_;
   norm_steps sample_norms_;
   movement_steps movement_;
+  product_steps products_;
   tower_meetings meetings_;
   float* moments_;
   batch_norm_steps norms_;

@@ -20,7 +20,7 @@ inline int threads_for(int outputs) {
   return threads;
 }
 
-inline kernel_spec per_sample(std::string_view function, storage t, int batch, int outputs,
+inline kernel_spec per_sample(std::string_view function, storage t, long long batch, int outputs,
                               std::vector<constant> constants) {
   kernel_spec s{.function = function, .storage = t, .constants = std::move(constants)};
   s.blocks_x = static_cast<unsigned>(checked_count(function, batch));
@@ -59,18 +59,20 @@ inline kernel_spec dense_backward_data(storage t, int batch, int features, int u
                            dx, dy, accumulate);
 }
 
-/// Computes the softmax of each sample. x and y are (batch, channels).
+/// Computes the softmax over the channels of each pixel. `pixels` counts those of the whole batch; a flat sample has
+/// one.
 ///   launch(T const* x, T* y)
-inline kernel_spec softmax_forward(storage t, int batch, int channels, slice x, slice y) {
+inline kernel_spec softmax_forward(storage t, long long pixels, int channels, slice x, slice y) {
   return detail::per_sample(
-      "softmax_forward", t, batch, channels,
+      "softmax_forward", t, pixels, channels,
       detail::constants_of(channels, detail::threads_for(channels), x, y, slice{}, slice{}, false));
 }
 /// Computes the gradient of a softmax with respect to its input.
 ///   launch(T const* y, T const* dy, T* dx)
-inline kernel_spec softmax_backward(storage t, int batch, int channels, slice y, slice dy, slice dx, bool accumulate) {
+inline kernel_spec softmax_backward(storage t, long long pixels, int channels, slice y, slice dy, slice dx,
+                                    bool accumulate) {
   return detail::per_sample(
-      "softmax_backward", t, batch, channels,
+      "softmax_backward", t, pixels, channels,
       detail::constants_of(channels, detail::threads_for(channels), slice{}, y, dy, dx, accumulate));
 }
 

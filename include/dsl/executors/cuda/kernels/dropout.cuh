@@ -1,6 +1,6 @@
 R"cuda(
 // SPDX-License-Identifier: MIT
-// Dropout, forward (x -> y) and backward (dy -> dx). The random bits are those of dsl/executors/dropout.hpp.
+// Dropout and stochastic_depth, forward (x -> y) and backward (dy -> dx). The random bits are those of dsl/executors/dropout.hpp.
 
 namespace dsl_kernels {
 
@@ -56,6 +56,30 @@ KERNEL void dropout(dropout_shape s, T const* x, T* y, step_state const* state) 
     dropout_lanes<1>(s, x, y, state);
   else
     dropout_lanes<full_lanes<T>>(s, x, y, state);
+}
+
+// ---- whole samples are dropped ------------------------------------------------------------------------------------------
+template <int L, class T>
+DEVICE void stochastic_depth_lanes(dropout_shape const& s, T const* x, T* y, step_state const* state) {
+  int const unit = global_thread();
+  if (unit >= s.batch * s.area * (s.channels / L)) return;
+  place const p = place_of<L>(unit, s.channels);
+  unsigned const draw = dropout_draws(s, state, static_cast<unsigned>(p.pixel / s.area), 0).x[0];
+  float const scale = 1.0f / (1.0f - s.rate);
+  floats<L> v = load<L>(at(x, s.x, p.pixel, p.channel));
+  for (int i = 0; i < L; ++i) v.v[i] = unit_float(draw) >= s.rate ? v.v[i] * scale : 0.0f;
+  put<L>(at(y, s.y, p.pixel, p.channel), v, s.accumulate);
+}
+
+// y may be x.
+template <class T, int L = 0>
+KERNEL void stochastic_depth(dropout_shape s, T const* x, T* y, step_state const* state) {
+  if constexpr (L > 0)
+    stochastic_depth_lanes<L>(s, x, y, state);
+  else if (s.lanes == 1)
+    stochastic_depth_lanes<1>(s, x, y, state);
+  else
+    stochastic_depth_lanes<full_lanes<T>>(s, x, y, state);
 }
 
 }  // namespace dsl_kernels

@@ -7,8 +7,9 @@
 #include <algorithm>
 #include <span>
 
-/// Specs of kernels/elementwise.cuh and dropout.cuh. `pixels` counts those of the whole batch, batch * area; T is the
-/// storage's type. The last line of each comment lists the arguments of the launch; pointers are to device memory.
+/// Specs of kernels/elementwise.cuh, activation.cuh and dropout.cuh. `pixels` counts those of the whole batch, batch *
+/// area; T is the storage's type. The last line of each comment lists the arguments of the launch; pointers are to
+/// device memory.
 namespace dsl::cu::kernels::TYPENET_MODE {
 
 /// The inputs of a sum: their buffers, not their slices.
@@ -45,9 +46,8 @@ inline kernel_spec reshape(storage t, int batch, shape const& from, shape const&
                            static_cast<int>(to.area()), x, y, accumulate);
 }
 
-static_assert(static_cast<int>(function::relu) == 0 && static_cast<int>(function::leaky_relu) == 1 &&
-              static_cast<int>(function::elu) == 2 && static_cast<int>(function::sigmoid) == 3 &&
-              static_cast<int>(function::tanh) == 4 && static_cast<int>(function::silu) == 5);
+static_assert(static_cast<int>(function::relu) == 0 && static_cast<int>(function::silu) == 5 &&
+              static_cast<int>(function::hard_swish) == 8 && static_cast<int>(function::softplus) == 12);
 
 /// Computes y = f(x). y may be x.
 ///   launch(T const* x, T* y)
@@ -59,8 +59,8 @@ inline kernel_spec activation_forward(storage t, long long pixels, int channels,
                            static_cast<float>(alpha), x, y);
 }
 
-/// Computes dx = f' dy, with f' computed from `from`: the activation's input for silu, and its output for the others.
-/// dx may be dy.
+/// Computes dx = f' dy, with f' computed from `from`: the activation's input or output, as
+/// operations/activation/facts.hpp says. dx may be dy.
 ///   launch(T const* from, T const* dy, T* dx)
 inline kernel_spec activation_backward(storage t, long long pixels, int channels, function f, double alpha, slice from,
                                        slice dy, slice dx, bool accumulate) {
@@ -78,6 +78,15 @@ inline kernel_spec dropout(storage t, int batch, shape const& s, double rate, in
   int const lanes = detail::lanes_of(t, s.channels, {x, y});
   return detail::pointwise("dropout", t, batch * s.area() * (s.channels / lanes), batch, static_cast<int>(s.area()),
                            s.channels, lanes, node, static_cast<float>(rate), x, y, accumulate);
+}
+
+/// Drops whole samples, and otherwise works like dropout().
+///   launch(T const* x, T* y, step_state const*)
+inline kernel_spec stochastic_depth(storage t, int batch, shape const& s, double rate, int node, slice x, slice y,
+                                    bool accumulate) {
+  kernel_spec k = dropout(t, batch, s, rate, node, x, y, accumulate);
+  k.function = "stochastic_depth";
+  return k;
 }
 
 /// Computes y = y + bias, then relu if requested, after a convolution that could not include this.

@@ -1,6 +1,6 @@
 R"cuda(
 // SPDX-License-Identifier: MIT
-// Softmax over the channels of a flat tensor, with one block per sample.
+// Softmax over the channels, with one block per pixel; a flat sample has one pixel.
 
 namespace dsl_kernels {
 
@@ -10,21 +10,21 @@ struct softmax_shape {
   int accumulate;
 };
 
-// The numbers that all threads of a sample's block need: value = exp(x - largest) / sum.
+// The numbers that all threads of a pixel's block need: value = exp(x - largest) / sum.
 struct softmax_terms {
   float largest, sum;
 };
 
 template <class T>
-DEVICE softmax_terms softmax_terms_of(T const* x, slice where, int sample, int channels, int count) {
-  float largest = widened(*at(x, where, sample, 0));
+DEVICE softmax_terms softmax_terms_of(T const* x, slice where, int pixel, int channels, int count) {
+  float largest = widened(*at(x, where, pixel, 0));
   for (int c = thread(); c < channels; c += count) {
-    float const v = widened(*at(x, where, sample, c));
+    float const v = widened(*at(x, where, pixel, c));
     largest = v > largest ? v : largest;
   }
   largest = join_block(largest, count, [](float a, float b) { return b > a ? b : a; });
   float sum = 0;
-  for (int c = thread(); c < channels; c += count) sum += MATH(expf)(widened(*at(x, where, sample, c)) - largest);
+  for (int c = thread(); c < channels; c += count) sum += MATH(expf)(widened(*at(x, where, pixel, c)) - largest);
   return {largest, join_block(sum, count, [](float a, float b) { return a + b; })};
 }
 

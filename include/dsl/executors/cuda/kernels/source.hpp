@@ -35,6 +35,10 @@ inline constexpr source_file kernel_sources[] = {
 #include <dsl/executors/cuda/kernels/elementwise.cuh>
     },
     {
+        "activation.cuh",
+#include <dsl/executors/cuda/kernels/activation.cuh>
+    },
+    {
         "dropout.cuh",
 #include <dsl/executors/cuda/kernels/dropout.cuh>
     },
@@ -65,6 +69,14 @@ inline constexpr source_file kernel_sources[] = {
     {
         "local_response_norm.cuh",
 #include <dsl/executors/cuda/kernels/local_response_norm.cuh>
+    },
+    {
+        "product.cuh",
+#include <dsl/executors/cuda/kernels/product.cuh>
+    },
+    {
+        "channel_scale.cuh",
+#include <dsl/executors/cuda/kernels/channel_scale.cuh>
     },
     {
         "pool2d.cuh",
