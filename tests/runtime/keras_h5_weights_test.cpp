@@ -134,7 +134,7 @@ TEST_CASE("keras_h5: activations that are layers, or not, where that changes the
   using model = network<image<2, 4, 4>, uneven<sequential<conv2d<2, 1>, relu>>, flatten, dense<3>, softmax>;
   test::temporary_directory const here;
   trainer t = made<model>();
-  save_keras_h5(t, here / "x");  // as for a model whose activations are in its layers, which typenet never writes
+  save_keras_h5(t, here / "x", {.fused_activations = true});
   std::string said;
   try {
     load_keras_h5(t, here / "x");
@@ -146,6 +146,48 @@ TEST_CASE("keras_h5: activations that are layers, or not, where that changes the
                      "groups"));
   CHECK_NOTHROW(load_keras_h5(t, here / "x", {.fused_activations = true}));
   CHECK_NOTHROW(load_keras_h5(t, here / "x", {.groups = {"layers/conv2d", "layers/conv2d_1", "layers/dense"}}));
+}
+
+namespace {
+
+/// Checks that load reads what save wrote with the same options, and that a file has the groups of so many activations.
+template <class... Layers>
+void comes_back(int activations, dsl::keras_h5_options const& options = {}) {
+  using model = dsl::network<dsl::image<2, 4, 4>, Layers...>;
+  dsl::test::temporary_directory const here;
+  auto const saved = dsl::reference{}.make_engine(model::view(), dsl::engine_options{});
+  auto const loaded = dsl::reference{}.make_engine(model::view(), dsl::engine_options{});
+  dsl::initialize(*saved, 3), dsl::initialize(*loaded, 4);
+  dsl::save_keras_h5(*saved, here / "x", options);
+  CHECK_NOTHROW(dsl::load_keras_h5(*loaded, here / "x", options));
+  CHECK(dsl::detail::fingerprint_of(*loaded) == dsl::detail::fingerprint_of(*saved));
+  h5::file const file(here / "x");
+  std::string name = "layers/activation";
+  for (int i = 0; i < activations; ++i, name = "layers/activation_" + std::to_string(i)) {
+    CHECK(file.has(name + "/vars"));  // as Keras has it for a layer without weights
+    CHECK(file.datasets(name).empty());
+  }
+  CHECK_FALSE(file.has(name));
+}
+
+}  // namespace
+
+TEST_CASE("keras_h5: what is written can be read, wherever the activations are", "[keras_h5]") {
+  using namespace dsl;
+  using conv = conv2d<2, 1>;
+  keras_h5_options const fused{.fused_activations = true};
+  using branches = concat<sequential<conv, conv>, sequential<conv, relu, conv>>;
+  comes_back<branches>(1);
+  comes_back<branches>(0, fused);
+  using normalised = concat<sequential<conv, conv>, sequential<conv, batch_norm<>, leaky_relu<>, conv, silu, conv>>;
+  comes_back<normalised, flatten, dense<3>, softmax>(3);
+  comes_back<normalised, flatten, dense<3>, softmax>(1, fused);  // the one behind a batch_norm
+  comes_back<uneven<sequential<conv, relu>>, softmax2d>(2);
+  comes_back<uneven<sequential<conv, relu>>, softmax2d>(1, fused);
+  using separable = concat<conv, sequential<conv2d<2, 3, groups<2>, bias<false>>, conv, relu, conv>>;
+  comes_back<separable>(1, {.separable_convolutions = true});
+  comes_back<separable>(0, {.groups = h5::groups(network<image<2, 4, 4>, separable>::view())});
+  comes_back<conv>(0);
 }
 
 // A ZeroPadding2D in Keras makes the second branch the longer one, so that its first kernel comes before that of the

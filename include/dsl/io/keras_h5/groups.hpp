@@ -33,6 +33,8 @@ class keras_layers {
   /// Whether a node is a separate layer in Keras; an activation may be part of a Conv2D or Dense, and a depthwise
   /// convolution part of a SeparableConv2D.
   [[gnu::cold]] bool is_layer(node const& n) const;
+  /// Returns the number of activations that are separate layers.
+  [[gnu::cold]] int activations() const;
   /// Whether a node is the depthwise convolution of a SeparableConv2D, or the convolution behind it.
   [[gnu::cold]] bool begins_separable(node const& n) const;
   [[gnu::cold]] bool ends_separable(node const& n) const;

@@ -45,6 +45,15 @@ TYPENET_INLINE bool keras_layers::is_layer(node const& n) const {
   return before->kind != op::conv2d && before->kind != op::conv2d_transpose && before->kind != op::dense;
 }
 
+TYPENET_INLINE int keras_layers::activations() const {
+  int all = 0;
+  for (int n = 0; n < graph_.size.nodes; ++n) {
+    op const kind = graph_.nodes[n].kind;
+    all += (kind == op::activation || kind == op::softmax) && is_layer(graph_.nodes[n]);
+  }
+  return all;
+}
+
 TYPENET_INLINE bool keras_layers::needs_zero_padding(node const& n) const {
   if (n.kind != op::conv2d && n.kind != op::max_pool2d && n.kind != op::avg_pool2d) return false;
   auto const keras_has = [](int in, int out, window_side const& s) {

@@ -99,10 +99,10 @@ class weight_reader {
 
 namespace dsl::TYPENET_MODE {
 
-/// Writes all parameters and running statistics as floats, as Keras 3's model.save_weights("x.weights.h5") does;
-/// load_weights of a model with the same layers can read the file. If several processes train together, only one of
-/// them should save. Throws option_error for invalid options, and file_error if the file cannot be written; an existing
-/// file is then unchanged.
+/// Writes all parameters and running statistics as floats, as Keras 3's model.save_weights("x.weights.h5") does, and an
+/// empty group for each separate activation layer if options.groups is empty; load_weights of a model with the same
+/// layers can read the file. If several processes train together, only one of them should save. Throws option_error for
+/// invalid options, and file_error if the file cannot be written; an existing file is then unchanged.
 [[gnu::cold]] void save_keras_h5(engine& e, std::string const& path, keras_h5_options const& options = {});
 [[gnu::cold]] void save_keras_h5(trainer& t, std::string const& path, keras_h5_options const& options = {});
 

@@ -174,12 +174,8 @@ TYPENET_INLINE void weight_reader::check_activations() const {
   bool const fused = of.fused_activations;
   of.fused_activations = !fused;
   if (groups(graph_, of) == groups(graph_, model_of(options_))) return;
-  keras_layers const layers(graph_, model_of(options_));
-  int wanted = 0, there = 0;
-  for (int n = 0; n < graph_.size.nodes; ++n) {
-    bool const counts = graph_.nodes[n].kind == op::activation || graph_.nodes[n].kind == op::softmax;
-    wanted += counts && layers.is_layer(graph_.nodes[n]);
-  }
+  int const wanted = keras_layers(graph_, model_of(options_)).activations();
+  int there = 0;
   for (std::string const& name : file_.names_in("layers"))
     for (char const* kind : {"activation", "re_lu", "leaky_re_lu", "elu", "softmax"}) {
       std::string_view const rest = std::string_view(name).substr(std::min(name.size(), std::strlen(kind)));
@@ -217,6 +213,13 @@ TYPENET_INLINE void save_keras_h5(engine& e, std::string const& path, keras_h5_o
       layout.from_ours(k, ours.data(), v.numbers.data());
     }
     ++place;
+  }
+  // Keras also has groups for layers without weights. load_keras_h5 counts the activations.
+  if (options.groups.empty()) {
+    dsl::detail::keras_names activations;
+    for (int left = keras_h5::detail::keras_layers(g, keras_h5::detail::model_of(options)).activations(); left > 0;
+         --left)
+      layers.push_back({.group = "layers/" + activations.next("activation")});
   }
   keras_h5::write(path, layers);
   if (auto const by = e.normalization(); by && !by->empty())
