@@ -13,6 +13,7 @@
 #include "support/gpu/norms.hpp"
 #include "support/gpu/pools.hpp"
 #include "support/gpu/products.hpp"
+#include "support/gpu/scaled.hpp"
 #include "support/gpu/movement.hpp"
 #include "support/gpu/slices.hpp"
 #include "support/gpu/trajectories.hpp"
@@ -138,6 +139,8 @@ constexpr group all_groups[] = {
      [](gpu const& on, settings const&, ledger& l) { check_movement(on, l); }},
     {"frozen", "networks with frozen layers, beside the reference in double", false,
      [](gpu const& on, settings const&, ledger& l) { check_frozen(on, l); }},
+    {"scaled", "networks whose parts have learning rates of their own, beside the reference in double", false,
+     [](gpu const& on, settings const&, ledger& l) { check_scaled(on, l); }},
     {"small", "20 steps of Keras's and PyTorch's saved trajectories", false,
      [](gpu const& on, settings const&, ledger& l) { check_small_trajectories(on, l); }},
     {"trajectories", "MiniGoogLeNet's saved trajectories, as far as float can follow", false,

@@ -89,6 +89,7 @@ std::vector<kernel_spec> specs_of(storage t, bool direct_convolutions) {
     all.add(kernels::gather_pictures(t, 64, {3, 32, 32}, numbers));
   }
   all.add(kernels::update(t, {.momentum = 0.9, .weight_decay = 1e-4, .nesterov = true}, 1023, {}));
+  all.add(kernels::update_by_parts(t, dsl::adamw{.clip = {.norm = 1}}.rule(), 4096, {.copies = true, .staged = true}));
   all.add(kernels::loss(t, dsl::loss::categorical_crossentropy, false, 64, 64, {10, 1, 1}, {10}, {10}, true, 0.1));
   return all.all();
 }

@@ -54,6 +54,7 @@ void dsl_test::add_all_kernels() {
   TYPENET_ADD(convolution_backward_weights)
   TYPENET_ADD(measure)
   TYPENET_ADD(update)
+  TYPENET_ADD(update_by_parts)
   TYPENET_ADD(fold_batch_norm)
   TYPENET_ADD(widen_staged)
   TYPENET_ADD(move_moments)

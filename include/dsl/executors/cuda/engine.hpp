@@ -48,8 +48,9 @@ class engine final : public dsl::engine {
         plans_(s.cache),
         arena_(api_, stream_.get(), g, type_, o.update.slots()),
         library_(api_, s.cache),
-        state_(api_, sizeof(step_state), stream_.get()),
-        host_state_(api_, sizeof(step_state)),
+        update_parts_(api_, arena_, g, stream_.get()),
+        state_(api_, step_state_bytes(update_parts_), stream_.get()),
+        host_state_(api_, step_state_bytes(update_parts_)),
         parts_{.calls = api_,
                .graph = graph_,
                .options = options_,
@@ -68,6 +69,7 @@ class engine final : public dsl::engine {
                .plans = plans_,
                .state = reinterpret_cast<step_state*>(state_.data()),
                .host_state = host_state_.as<step_state>(),
+               .parts = update_parts_,
                .time_queues = s.queues == 0,
                .group = group_},
         programs_(parts_, device_.architecture, s.workspace_limit) {
@@ -271,7 +273,8 @@ class engine final : public dsl::engine {
 
   long long arena_bytes() const override { return arena_.bytes() + programs_.activation_bytes(); }
   long long executor_bytes() const override {
-    long long all = arena_.extra_bytes() + library_.code_bytes() + state_.bytes() + (keep_ ? keep_->bytes() : 0);
+    long long all = arena_.extra_bytes() + library_.code_bytes() + state_.bytes() + update_parts_.bytes() +
+                    (keep_ ? keep_->bytes() : 0);
     for (program const& p : programs_) all += p.extra_bytes();
     for (resident_data const& d : data_) all += d.bytes();
     return all;
@@ -352,6 +355,7 @@ class engine final : public dsl::engine {
     p.state.shrink = static_cast<float>(now.shrink);
     p.state.epsilon = static_cast<float>(now.epsilon);
     *host_state_.as<step_state>() = p.state;
+    update_parts_.write(options_.update, batch.learning_rate, batch.step, parts_.host_rates());
     p.state.position += static_cast<std::uint64_t>(p.part.whole);
   }
   /// Copies a batch to a place of the program that no run is using. A batch that was announced and is forgotten may
@@ -411,6 +415,7 @@ class engine final : public dsl::engine {
   plan_cache plans_;
   arena arena_;
   kernel_library library_;
+  update_parts update_parts_;
   device_memory state_;
   pinned_memory host_state_;
   std::optional<running_momenta> keep_;

@@ -54,8 +54,6 @@ namespace dsl::cu::TYPENET_MODE {
     if (g.parameters[k].constant)
       throw executor_error(detail::message({"cuda: ", detail::word_of(g.nodes[g.parameters[k].node]),
                                             " with a constant scale is not supported; use another executor"}));
-    else if (g.parameters[k].factors != update_factors{})
-      throw executor_error("cuda: scaled<...> is not supported; use another executor");
   for (int n = 0; n < g.size.nodes; ++n)
     if (node const& x = g.nodes[n]; !has_kernels(x))
       throw executor_error(detail::message(

@@ -66,6 +66,7 @@ class kept_state {
     for (int i : {0, 1}) {
       *e.host_state = both[i]->state;
       e.host_state->epsilon = static_cast<float>(e.options.update.at(0, 0).epsilon);  // at a learning rate of 0
+      e.parts.write(e.options.update, 0, 0, e.host_rates());
       auto const run = [&] {
         for (segment const& s : both[i]->segments) s.graphs[0].launch(e.stream);
       };

@@ -4,6 +4,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/program.hpp>
 #include <dsl/executors/cuda/tower_link.hpp>
+#include <dsl/executors/cuda/update_parts.hpp>
 
 #include <cstddef>
 #include <optional>
@@ -21,6 +22,12 @@ constexpr convolution_precision factors_of(precision p) {
   return p == precision::bf16   ? convolution_precision::bf16
          : p == precision::tf32 ? convolution_precision::tf32
                                 : convolution_precision::fp32_strict;
+}
+
+/// Returns the bytes of a step's state, with the rates of each part of the network.
+inline long long step_state_bytes(update_parts const& parts) {
+  return static_cast<long long>(sizeof(step_state) +
+                                sizeof(kernels::part_rates) * static_cast<std::size_t>(parts.count()));
 }
 
 /// The parts of an engine that all of its programs share.
@@ -43,10 +50,16 @@ struct engine_parts {
   plan_cache const& plans;
   step_state* state;            // on the device
   step_state* host_state;       // the host's copy, which each run copies to the device
+  update_parts const& parts;    // the rates of each part follow step_state, on the device and on the host
   bool time_queues;             // whether each program runs on one queue or on two, whichever is faster
   communicator* group;          // null if there is only one tower
   tower_link* link = nullptr;   // for communication between devices without the host; or null
   float const* keep = nullptr;  // for each running moment, the share that a step keeps
+
+  kernels::part_rates* rates() const { return reinterpret_cast<kernels::part_rates*>(state + 1); }
+  kernels::part_rates* host_rates() const { return reinterpret_cast<kernels::part_rates*>(host_state + 1); }
+  /// Returns the bytes that each run copies to `state`.
+  long long state_bytes() const { return step_state_bytes(parts); }
 };
 
 /// A point on one queue, in one segment of a program, for which the other queue can wait.

@@ -41,7 +41,7 @@ class step_recorder {
         towers_(r_, meetings_, moments_) {}
 
   [[gnu::cold]] void record() {
-    r_.copy(e_.state, e_.host_state, sizeof(step_state), cudaMemcpyHostToDevice);
+    r_.copy(e_.state, e_.host_state, e_.state_bytes(), cudaMemcpyHostToDevice);
     if (p_.idle())
       r_.clear(e_.arena.gradients(), 4 * e_.arena.count());  // a tower without samples adds nothing to the sums
     for (int s = 0, count = 0; s < steps().size(); s += count) {
@@ -283,9 +283,14 @@ class step_recorder {
   void update(step const& x) {
     cu::arena const& a = e_.arena;
     float* const slots = e_.options.update.slots() > 0 ? a.slots() : nullptr;
-    launch(kernels::update(type_, e_.options.update, a.count(), {.copies = a.copies() != nullptr, .staged = staged()}),
-           a.parameters(), a.gradients(), slots, a.copies(), staged() ? a.stage() : nullptr, map(),
-           at_.buffer(x, content::squares), e_.state);
+    kernels::update_options const how{.copies = a.copies() != nullptr, .staged = staged()};
+    void* const stage = staged() ? a.stage() : nullptr;
+    if (e_.parts.count() > 0)
+      return launch(kernels::update_by_parts(type_, e_.options.update, a.count(), how), a.parameters(), a.gradients(),
+                    slots, a.copies(), stage, map(), at_.buffer(x, content::squares), e_.state, e_.parts.map(),
+                    e_.rates());
+    launch(kernels::update(type_, e_.options.update, a.count(), how), a.parameters(), a.gradients(), slots, a.copies(),
+           stage, map(), at_.buffer(x, content::squares), e_.state);
   }
 
   engine_parts const& e_;

@@ -55,14 +55,20 @@ DEVICE float mean_of(float keep, float mean, float take, float x) {
   return sum_of(product(keep, mean), product(take, x));
 }
 
-DEVICE void update_one(update_shape const& s, step_state const& now, float scale, float& p, float g, float* slot) {
+// The numbers of a rule that factors of parts of the network multiply.
+struct part_rates {
+  float learning_rate, shrink, decay;  // the first two as in step_state
+};
+
+DEVICE void update_one(update_shape const& s, part_rates const& now, float epsilon, float scale, float& p, float g,
+                       float* slot) {
   float const rate = now.learning_rate;
   if (s.scaled) g = product(g, scale);
   if (s.most > 0) {
     g = g > s.most ? s.most : g;
     g = g < -s.most ? -s.most : g;
   }
-  if (s.decay != 0) g = sum_of(g, product(s.decay, p));
+  if (now.decay != 0) g = sum_of(g, product(now.decay, p));
   if (s.decoupled) p = sum_of(p, -product(now.shrink, p));
   if (s.method == 0) {
     if (s.momentum == 0) {
@@ -79,7 +85,7 @@ DEVICE void update_one(update_shape const& s, step_state const& now, float scale
   if (s.method == 1) {
     slot[0] = mean_of(s.keep_first, slot[0], s.take_first, g);
     slot[1] = mean_of(s.keep_second, slot[1], s.take_second, product(g, g));
-    p = sum_of(p, -quotient(product(rate, slot[0]), sum_of(root_of(slot[1]), now.epsilon)));
+    p = sum_of(p, -quotient(product(rate, slot[0]), sum_of(root_of(slot[1]), epsilon)));
     return;
   }
   slot[0] = mean_of(s.keep_second, slot[0], s.take_second, product(g, g));
@@ -90,7 +96,7 @@ DEVICE void update_one(update_shape const& s, step_state const& now, float scale
     root = sum_of(root, -product(mean, mean));
     root = root < 0 ? 0.0f : root;  // only rounding makes it negative
   }
-  root = s.in_root ? root_of(sum_of(root, now.epsilon)) : sum_of(root_of(root), now.epsilon);
+  root = s.in_root ? root_of(sum_of(root, epsilon)) : sum_of(root_of(root), epsilon);
   if (s.momentum == 0) {
     p = sum_of(p, -quotient(product(rate, g), root));
   } else if (s.rate_in_velocity) {
@@ -102,9 +108,11 @@ DEVICE void update_one(update_shape const& s, step_state const& now, float scale
   }
 }
 
-template <int L, class T>
+// rates_at(i) returns the part_rates of number i. They are the same for each 16 numbers.
+template <int L, class T, class F>
 DEVICE void update_lanes(update_shape const& s, float* parameters, float const* gradients, float* slots, T* copy,
-                         T const* stage, unsigned char const* stage_map, float const* scale, step_state const* state) {
+                         T const* stage, unsigned char const* stage_map, float const* scale, step_state const* state,
+                         F rates_at) {
   int const unit = global_thread();
   if (unit >= s.count / L) return;
   long long const first = static_cast<long long>(unit) * L;
@@ -118,9 +126,10 @@ DEVICE void update_lanes(update_shape const& s, float* parameters, float const* 
   for (int k = 0; k < 3; ++k)
     if (k < s.slots) slot[k] = load<L>(slots + k * static_cast<long long>(s.count) + first);
   float const by = s.scaled ? *scale : 1.0f;
+  part_rates const now = rates_at(first);
   for (int i = 0; i < L; ++i) {
     float own[3] = {slot[0].v[i], slot[1].v[i], slot[2].v[i]};
-    update_one(s, *state, by, p.v[i], g.v[i], own);
+    update_one(s, now, state->epsilon, by, p.v[i], g.v[i], own);
     for (int k = 0; k < 3; ++k) slot[k].v[i] = own[k];
   }
   store<L>(parameters + first, p);
@@ -130,19 +139,40 @@ DEVICE void update_lanes(update_shape const& s, float* parameters, float const* 
   if (s.copies) store<L>(copy + first, p);
 }
 
-// Also ends the step: the first thread advances step and position, which no other thread of this launch reads.
-template <class T, int L = 0>
-KERNEL void update(update_shape s, float* parameters, float const* gradients, float* slots, T* copy, T const* stage,
-                   unsigned char const* stage_map, float const* scale, step_state* state) {
-  if constexpr (L > 0)
-    update_lanes<L>(s, parameters, gradients, slots, copy, stage, stage_map, scale, state);
-  else if (s.lanes == 1)
-    update_lanes<1>(s, parameters, gradients, slots, copy, stage, stage_map, scale, state);
-  else
-    update_lanes<4>(s, parameters, gradients, slots, copy, stage, stage_map, scale, state);
+// The first thread advances step and position, which no other thread of this launch reads.
+DEVICE void end_step(update_shape const& s, step_state* state) {
   if (global_thread() > 0) return;
   state->step += 1;
   state->position += static_cast<unsigned long long>(s.advance);
+}
+
+// Also ends the step.
+template <class T, int L = 0>
+KERNEL void update(update_shape s, float* parameters, float const* gradients, float* slots, T* copy, T const* stage,
+                   unsigned char const* stage_map, float const* scale, step_state* state) {
+  auto const rates_at = [&](long long) { return part_rates{state->learning_rate, state->shrink, s.decay}; };
+  if constexpr (L > 0)
+    update_lanes<L>(s, parameters, gradients, slots, copy, stage, stage_map, scale, state, rates_at);
+  else if (s.lanes == 1)
+    update_lanes<1>(s, parameters, gradients, slots, copy, stage, stage_map, scale, state, rates_at);
+  else
+    update_lanes<4>(s, parameters, gradients, slots, copy, stage, stage_map, scale, state, rates_at);
+  end_step(s, state);
+}
+
+// The same for a network whose parts have factors: part_of[i / 16] is the part of number i.
+template <class T, int L = 0>
+KERNEL void update_by_parts(update_shape s, float* parameters, float const* gradients, float* slots, T* copy,
+                            T const* stage, unsigned char const* stage_map, float const* scale, step_state* state,
+                            int const* part_of, part_rates const* rates) {
+  auto const rates_at = [&](long long i) { return rates[part_of[i / 16]]; };
+  if constexpr (L > 0)
+    update_lanes<L>(s, parameters, gradients, slots, copy, stage, stage_map, scale, state, rates_at);
+  else if (s.lanes == 1)
+    update_lanes<1>(s, parameters, gradients, slots, copy, stage, stage_map, scale, state, rates_at);
+  else
+    update_lanes<4>(s, parameters, gradients, slots, copy, stage, stage_map, scale, state, rates_at);
+  end_step(s, state);
 }
 
 // ---- gamma (conv(x) + bias - mean) / sqrt(variance + epsilon) + beta, as a convolution with other weights -----------

@@ -15,6 +15,15 @@ struct update_options {
   int advance = 0;      // the number that is added to step_state::position
 };
 
+/// The numbers of a rule that factors of a part of the network multiply, for one step. The struct is the same as in
+/// weights.cuh.
+struct part_rates {
+  float learning_rate = 0;  // as in step_state
+  float shrink = 0;
+  float decay = 0;  // weight decay that is added to gradients
+};
+static_assert(sizeof(part_rates) == 12);
+
 /// Applies the optimizer to flat arenas of `count` numbers, with the same bits as host::update, then increments
 /// step_state::step. All arenas have the same offsets; slots are stored one after the other. stage_map has a byte for
 /// every 16 numbers, which is not 0 if their gradient is in `stage`. These pointers are null: `slots` if the rule has
@@ -30,6 +39,15 @@ inline kernel_spec update(storage t, update_rule const& rule, long long count, u
                            number(rule.decoupled ? 0 : rule.weight_decay), number(rule.first_decay),
                            number(1 - rule.first_decay), number(rule.second_decay), number(1 - rule.second_decay),
                            number(rule.clip.value), rule.clip.norm > 0, o.copies, o.staged, o.advance);
+}
+/// Does the same for a network whose parts have factors. part_of has the number of a part for every 16 numbers, and
+/// `rates` the numbers of each part, which are used instead of those of the rule and of step_state.
+///   launch(float* parameters, float const* gradients, float* slots, T* copy, T const* stage,
+///          unsigned char const* stage_map, float const* scale, step_state*, int const* part_of, part_rates const*)
+inline kernel_spec update_by_parts(storage t, update_rule const& rule, long long count, update_options const& o) {
+  kernel_spec s = update(t, rule, count, o);
+  s.function = "update_by_parts";
+  return s;
 }
 /// Computes the factor by which update() scales gradients, so that their norm is at most rule.clip.norm.
 ///   launch(float const* gradients, T const* stage, unsigned char const* stage_map, float* scale, double* scratch,
