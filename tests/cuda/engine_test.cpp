@@ -713,7 +713,6 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
   using recurring = network<sequence<3, 8>, lstm<4, last_step>, dense<3>, softmax>;
   using remembering = network<sequence<3, 8>, gru<4, last_step>, dense<3>, softmax>;
   using enlarged = network<image<3, 8, 8>, upsample2d<2>, flatten, dense<3>, softmax>;
-  using unscaled = network<image<3, 8, 8>, unscaled_batch_norm<>, flatten, dense<3>, softmax>;
   using joined = network<features<3>, concat<identity, named_input<"other", features<2>>>, dense<3>, softmax>;
   using headed = network<features<3>, dense<4>, named_output<"aux", dense<3>, softmax>, dense<3>, softmax>;
   for (auto const& [network, word] :
@@ -734,8 +733,7 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
         std::pair{turned::view(), "cuda: transpose_tokens has no kernel"},
         std::pair{recurring::view(), "cuda: lstm has no kernel"},
         std::pair{remembering::view(), "cuda: gru has no kernel"},
-        std::pair{enlarged::view(), "cuda: upsample2d has no kernel"},
-        std::pair{unscaled::view(), "cuda: batch_norm with a constant scale is not supported"}})
+        std::pair{enlarged::view(), "cuda: upsample2d has no kernel"}})
     CHECK_THROWS_WITH(cu::engine(device.api(), network, keras_rules, settings(precision::bf16)), Catch::Contains(word));
   CHECK(device.calls() == 0);  // with or without a driver
   CHECK_THROWS_WITH(compile<placed>(cuda{}, sgd{}), Catch::Contains("not supported yet; use onednn"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Parts of a network with factors of the learning rate and of weight decay: the kernel has the bits of host::update;
-// networks on the simulated device agree with the reference, with towers too; NVRTC.
+// Parts of a network with factors of the learning rate and of weight decay, and constants of layers: the kernel has the
+// bits of host::update; networks on the simulated device agree with the reference, with towers too; NVRTC.
 #include <dsl/executors/cuda/nvrtc.hpp>
 #include <dsl/executors/host/update.hpp>
 
@@ -90,7 +90,7 @@ TEST_CASE("cuda agrees with reference: scaled layers", "[cuda]") {
   simulated_device device({.seed = 11});
   dsl::test::ledger l;
   dsl::test::check_scaled({.calls = device.api(), .workspace_limit = 1 << 18}, l);
-  CHECK(l.findings().size() == 3 * 5);
+  CHECK(l.findings().size() == 5 * 5 + 2);
   for (auto const& f : l.findings()) {
     INFO(f.what << ": measured " << f.measured << ", bound " << f.bound << " " << f.note);
     CHECK(f.is == dsl::test::finding::verdict::good);
@@ -129,6 +129,27 @@ TEST_CASE("cuda: each part of a network moves at its own rate", "[cuda]") {
   CHECK(seen.size() == 5);
 }
 
+TEST_CASE("cuda: training does not change constants", "[cuda]") {
+  add_all_kernels();
+  simulated_device device({.seed = 15});
+  graph_view const g = dsl::test::constants_network::view();
+  engine_options o = keras_rules;
+  o.update = adamw{.weight_decay = 0.1}.rule();
+  for (precision p : {precision::fp32_strict, precision::bf16}) {
+    auto const e =
+        dsl::test::gpu{.calls = device.api(), .workspace_limit = 1 << 18, .deterministic = true}.make(g, o, p);
+    auto const begin = train(*e, {6}, 3).begin;
+    int constants = 0;
+    for (int k = 0; k < g.size.parameters; ++k) {
+      if (!g.parameters[k].constant) continue;
+      ++constants;
+      CHECK(parameter_of(*e, k) == begin[static_cast<std::size_t>(k)]);
+      CHECK(parameter_of(*e, k)[0] == static_cast<float>(g.parameters[k].initial.number));
+    }
+    CHECK(constants == 4);
+  }
+}
+
 TEST_CASE("cuda: scaled layers have the same bits on one queue, on two, and if both are timed", "[cuda]") {
   add_all_kernels();
   std::vector<std::vector<std::vector<float>>> runs;
@@ -152,10 +173,11 @@ TEST_CASE("cuda towers with scaled layers agree with the reference's", "[cuda][t
   for (tower_policy const& policy : all_policies) {
     towers const t{.count = 3, .policy = policy};
     INFO(name_of(t, sizes));
-    trained const wanted = train(*towers_on(reference<double>{}, scaled_network::view(), o, t), sizes, 3);
-    for (precision p : {precision::fp32_strict, precision::bf16})
-      check_near(train(*towers_on(simulated_cuda(device.api(), 3, p), scaled_network::view(), o, t), sizes, 3), wanted,
-                 p);
+    for (graph_view const& g : {scaled_network::view(), dsl::test::constants_network::view()}) {
+      trained const wanted = train(*towers_on(reference<double>{}, g, o, t), sizes, 3);
+      for (precision p : {precision::fp32_strict, precision::bf16})
+        check_near(train(*towers_on(simulated_cuda(device.api(), 3, p), g, o, t), sizes, 3), wanted, p);
+    }
   }
   CHECK(device.report() == "");
 }

@@ -17,8 +17,9 @@ using frozen_network = network<image<3, 10, 9>, frozen<conv2d<8, 3>, batch_norm<
 /// Odd numbers of channels; a frozen batch_norm adds to a gradient, and others are not part of a convolution.
 using odd_frozen_network =
     network<image<3, 6, 7>, frozen<batch_norm<>, conv2d<5, 3>, dropout<0.2>, batch_norm<>, relu>,
-            conv2d<7, 3, bias<false>>, add<frozen<batch_norm<>>, identity, sequential<conv2d<7, 1>, batch_norm<>>>,
-            leaky_relu<>, flatten, dense<64>, frozen<dense<64>, sigmoid>, dense<3>, softmax>;
+            conv2d<7, 3, bias<false>>,
+            add<frozen<batch_norm<>, channel_scale>, identity, sequential<conv2d<7, 1>, batch_norm<>>>, leaky_relu<>,
+            flatten, dense<64>, frozen<dense<64>, sigmoid>, dense<3>, softmax>;
 
 /// Draws all frozen parameters, among them running variances from 0.6 to 1.5.
 inline void draw_frozen(engine& e) {

@@ -50,10 +50,6 @@ namespace dsl::cu::TYPENET_MODE {
   if (further_inputs(g, g.size.nodes) > 0)
     throw executor_error("cuda: named_input is not supported; use another executor");
   if (output_count(g) > 1) throw executor_error("cuda: named_output is not supported; use another executor");
-  for (int k = 0; k < g.size.parameters; ++k)
-    if (g.parameters[k].constant)
-      throw executor_error(detail::message({"cuda: ", detail::word_of(g.nodes[g.parameters[k].node]),
-                                            " with a constant scale is not supported; use another executor"}));
   for (int n = 0; n < g.size.nodes; ++n)
     if (node const& x = g.nodes[n]; !has_kernels(x))
       throw executor_error(detail::message(

@@ -41,11 +41,9 @@ class product_steps {
     node const& n = r_.parts.graph.nodes[x.node];
     tensor_at const in = r_.at.read(x, content::activation), dy = r_.at.read(x, content::gradient);
     tensor_at const dx = r_.at.written(x, content::gradient);
-    bool const learns = !n.frozen && !r_.parts.graph.parameters[n.first_parameter].constant;
-    float* const gradient = learns ? r_.parts.arena.gradient(n.first_parameter) : nullptr;
     r_.launch(kernels::channel_scale_backward(r_.type, in.pixels, in.shape.channels, in.at, dy.at, dx ? dx.at : in.at,
                                               r_.at.accumulates(x)),
-              in.data, dy.data, parameter(x), dx.data, gradient);
+              in.data, dy.data, parameter(x), dx.data, r_.parts.arena.gradient(n.first_parameter));
   }
 
  private:
