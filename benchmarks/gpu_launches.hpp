@@ -109,6 +109,16 @@ class gpu_launches {
     switch (x.kind) {
       case op::conv2d: return convolution(s);
       case op::batch_norm: return batch_norm(s, count);
+      case op::layer_norm:
+      case op::group_norm:
+        if (forward) return add({.what = "group_norm_forward"}, s, 1);
+        add({.what = "group_norm_means"}, s, 1, false);  // writes a few numbers per group
+        return add({.what = "group_norm_backward"}, s, 1);
+      case op::local_response_norm: return add({.what = std::string("local_response_norm") + end}, s, 1);
+      case op::head_norm:
+        add({.what = std::string("head_norm") + end}, s, 1);
+        if (!forward && !g_.nodes[x.node].frozen) all_.push_back({.what = "channel_sums", .step = s, .last_step = s});
+        return;
       case op::max_pool2d: return add({.what = std::string("max_pool2d") + end}, s, 1);
       case op::avg_pool2d: return add({.what = std::string("avg_pool2d") + end}, s, 1);
       case op::activation: return add({.what = std::string("activation") + end}, s, 1);

@@ -38,7 +38,7 @@ TEST_CASE("gpu checks: a good executor passes those of normalisations within a s
   dsl::test::gpu const on{.calls = device.api(), .workspace_limit = 1 << 18};
   dsl::test::check_norms(on, l);
   CHECK(device.report() == "");
-  CHECK(l.findings().size() == 3 * 3 * (5 + 2));
+  CHECK(l.findings().size() == 3 * (3 * (5 + 2) + 5));
   for (dsl::test::finding const& f : l.findings()) {
     INFO(f.what << ": measured " << f.measured << ", bound " << f.bound << " " << f.note);
     CHECK(f.is != dsl::test::finding::verdict::bad);

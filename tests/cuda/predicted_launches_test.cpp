@@ -5,6 +5,7 @@
 #include "../../benchmarks/gpu_time_model.hpp"
 
 #include "support/catch.hpp"
+#include "support/normed_networks.hpp"
 #include "support/all_kernels.hpp"
 #include "support/simulated_device/simulated_device.hpp"
 
@@ -57,6 +58,29 @@ TEST_CASE("a step's launches are predicted as they are recorded", "[gpu]") {
       CHECK(count(launches, gpu_launch::maker::ours) == recorded.kernels);
       CHECK(count(launches, gpu_launch::maker::copy) == recorded.copies);
     }
+  CHECK(device.report() == "");
+}
+
+namespace {
+
+template <class Model>
+void predicts_a_training_step(dsl_test::simulated_device& device) {
+  bench::measured_step<Model> const step(
+      device.api(),
+      {.train = true, .batch = 4, .precision = precision::bf16, .steps = 2, .warmup = 1, .pictures = 8, .cache = ""});
+  test::watched_calls::recorded_step const recorded = test::watched_calls::last_recorded();
+  CHECK(count(predicted<Model>(4, mode::training, precision::bf16), gpu_launch::maker::ours) == recorded.kernels);
+}
+
+}  // namespace
+
+TEST_CASE("launches of normalisations within a sample are predicted as they are recorded", "[gpu]") {
+  dsl_test::add_all_kernels();
+  dsl_test::simulated_device device({.seed = 2});
+  predicts_a_training_step<test::normed_network>(device);
+  predicts_a_training_step<test::responding_network>(device);
+  predicts_a_training_step<test::heads_network>(device);
+  predicts_a_training_step<test::frozen_norms_network>(device);
   CHECK(device.report() == "");
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "support/gpu/agreement.hpp"
+#include "support/gpu/frozen.hpp"
 #include "support/normed_networks.hpp"
 
 namespace dsl::test {
@@ -18,6 +18,8 @@ inline void check_norms(gpu const& on, ledger& l) {
                     {{p, bounds_of(p).gradient}});
     check_agreement(on.untimed(), l, "head_norm", heads_network::view(), keras_rules, 4, 3, p);
     check_gradients(on.untimed(), l, "head_norm", heads_network::view(), 4, {{p, bounds_of(p).gradient}});
+    check_agreement(on.untimed(), l, "frozen normalisations", frozen_norms_network::view(), keras_rules, 4, 3, p,
+                    &draw_frozen);
   }
 }
 

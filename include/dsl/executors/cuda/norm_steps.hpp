@@ -51,9 +51,8 @@ class norm_steps {
  private:
   node const& node_of(step const& x) const { return r_.parts.graph.nodes[x.node]; }
   float const* parameter(node const& n, int i) const { return r_.parts.arena.parameter(n.first_parameter + i); }
-  float* gradient(node const& n, int i) const {
-    return n.frozen ? nullptr : r_.parts.arena.gradient(n.first_parameter + i);
-  }
+  /// Returns the address of a parameter's gradient, or null if the node is frozen.
+  float* gradient(node const& n, int i) const { return r_.parts.arena.gradient(n.first_parameter + i); }
   kernels::normalised_groups groups_of(node const& n) const {
     shape const& s = r_.parts.graph.output_shape(n);
     return n.kind == op::layer_norm ? kernels::groups_of_pixels(r_.batch(), s)

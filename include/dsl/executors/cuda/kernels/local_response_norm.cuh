@@ -65,7 +65,7 @@ DEVICE void local_response_norm_backward_lanes(local_response_shape const& s, T 
     float const slope = d * widened(*at(x, s.x, p.pixel, c)) * factor / base;
     int const i = c - p.channel;
     for (int k = 0; k < L; ++k) {
-      if (i == k) own.v[k] = d * factor;
+      own.v[k] = i == k ? d * factor : own.v[k];
       if (i - k <= s.reach && k - i <= s.reach) others.v[k] += slope;
     }
   });
