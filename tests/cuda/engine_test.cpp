@@ -704,15 +704,9 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
   using transposed = network<image<4, 8, 8>, conv2d_transpose<2, 2>, flatten, dense<3>, softmax>;
   using attending = network<image<3, 8, 8>, attention<1>, flatten, dense<3>, softmax>;
   using windowed = network<image<3, 8, 8>, window_attention<1, 4>, flatten, dense<3>, softmax>;
-  using merged = network<image<3, 8, 8>, merge_pixels<2>, flatten, dense<3>, softmax>;
-  using classed = network<image<3, 8, 8>, class_token, flatten, dense<3>, softmax>;
   using embedded = network<token_numbers<9>, embedding<5, 4>, flatten, dense<3>, softmax>;
-  using placed_tokens = network<image<3, 8, 8>, position_embedding, flatten, dense<3>, softmax>;
-  using one_token = network<image<3, 8, 8>, token_slice<0>, dense<3>, softmax>;
-  using turned = network<image<3, 8, 8>, transpose_tokens, flatten, dense<3>, softmax>;
   using recurring = network<sequence<3, 8>, lstm<4, last_step>, dense<3>, softmax>;
   using remembering = network<sequence<3, 8>, gru<4, last_step>, dense<3>, softmax>;
-  using enlarged = network<image<3, 8, 8>, upsample2d<2>, flatten, dense<3>, softmax>;
   using joined = network<features<3>, concat<identity, named_input<"other", features<2>>>, dense<3>, softmax>;
   using headed = network<features<3>, dense<4>, named_output<"aux", dense<3>, softmax>, dense<3>, softmax>;
   for (auto const& [network, word] :
@@ -725,15 +719,9 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
         std::pair{transposed::view(), "cuda: conv2d_transpose has no kernel"},
         std::pair{attending::view(), "cuda: attention has no kernel for this device; found it as layer "},
         std::pair{windowed::view(), "cuda: window_attention has no kernel"},
-        std::pair{merged::view(), "cuda: merge_pixels has no kernel"},
-        std::pair{classed::view(), "cuda: class_token has no kernel"},
         std::pair{embedded::view(), "cuda: embedding has no kernel"},
-        std::pair{placed_tokens::view(), "cuda: position_embedding has no kernel"},
-        std::pair{one_token::view(), "cuda: token_slice has no kernel"},
-        std::pair{turned::view(), "cuda: transpose_tokens has no kernel"},
         std::pair{recurring::view(), "cuda: lstm has no kernel"},
-        std::pair{remembering::view(), "cuda: gru has no kernel"},
-        std::pair{enlarged::view(), "cuda: upsample2d has no kernel"}})
+        std::pair{remembering::view(), "cuda: gru has no kernel"}})
     CHECK_THROWS_WITH(cu::engine(device.api(), network, keras_rules, settings(precision::bf16)), Catch::Contains(word));
   CHECK(device.calls() == 0);  // with or without a driver
   CHECK_THROWS_WITH(compile<placed>(cuda{}, sgd{}), Catch::Contains("not supported yet; use onednn"));

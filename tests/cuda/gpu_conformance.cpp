@@ -135,7 +135,7 @@ constexpr group all_groups[] = {
      [](gpu const& on, settings const&, ledger& l) { check_pools(on, l); }},
     {"products", "networks with multiply, channel_scale, softmax2d and all activations, in the same way", false,
      [](gpu const& on, settings const&, ledger& l) { check_products(on, l); }},
-    {"movement", "networks with layers that only move numbers, beside the reference in double", false,
+    {"movement", "networks with layers that move numbers, and with learnt tokens, in the same way", false,
      [](gpu const& on, settings const&, ledger& l) { check_movement(on, l); }},
     {"frozen", "networks with frozen layers, beside the reference in double", false,
      [](gpu const& on, settings const&, ledger& l) { check_frozen(on, l); }},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Compares networks with layers that only move numbers on the simulated device with the reference in double.
+// Compares networks with layers that move numbers, and with learnt tokens, on the simulated device with the reference
+// in double.
 #include "cuda/agreement.hpp"
 #include "support/catch.hpp"
 #include "support/gpu/movement.hpp"
@@ -17,6 +18,28 @@ TEST_CASE("cuda agrees with reference: zero_pad2d, channel_slice, channel_shuffl
   }
 }
 
+TEST_CASE("cuda agrees with reference: upsample2d", "[cuda]") {
+  for (precision p : {precision::fp32_strict, precision::bf16}) {
+    agree(dsl::test::enlarging_network::view(), keras_rules, 4, 4, p);
+    agree(dsl::test::enlarging_network::view(), torch_rules, 3, 4, p);
+  }
+}
+
+TEST_CASE("cuda agrees with reference: tokens", "[cuda]") {
+  for (precision p : {precision::fp32_strict, precision::bf16})
+    for (graph_view const& g : {dsl::test::token_network::view(), dsl::test::odd_token_network::view()}) {
+      agree(g, keras_rules, 4, 4, p);
+      agree(g, torch_rules, 3, 4, p);
+    }
+}
+
+TEST_CASE("cuda agrees with reference: learnt tokens that are frozen", "[cuda]") {
+  using learns_little = network<image<5, 3, 3>, conv2d<8, 1>, frozen<class_token, position_embedding>,
+                                add<identity, frozen<position_embedding>>, silu, transpose_tokens, position_embedding,
+                                flatten, dense<4>, softmax>;
+  for (precision p : {precision::fp32_strict, precision::bf16}) agree(learns_little::view(), keras_rules, 4, 4, p);
+}
+
 TEST_CASE("gpu checks: a good executor passes those of layers that move numbers", "[gpu]") {
   dsl_test::add_all_kernels();
   dsl_test::simulated_device device({.seed = 9});
@@ -24,7 +47,7 @@ TEST_CASE("gpu checks: a good executor passes those of layers that move numbers"
   dsl::test::gpu const on{.calls = device.api(), .workspace_limit = 1 << 18};
   dsl::test::check_movement(on, l);
   CHECK(device.report() == "");
-  CHECK(l.findings().size() == 3 * (5 + 2));
+  CHECK(l.findings().size() == 3 * (3 * (5 + 2) + 5));
   for (dsl::test::finding const& f : l.findings()) {
     INFO(f.what << ": measured " << f.measured << ", bound " << f.bound << " " << f.note);
     CHECK(f.is != dsl::test::finding::verdict::bad);

@@ -74,6 +74,18 @@ std::vector<kernel_spec> specs_of(storage t, bool direct_convolutions) {
   all.add(kernels::widen(t, 4096));
   all.add(kernels::shifted_copy(t, 64, {16, 9, 8}, {16, 11, 10}, {.top = 1, .left = 1}, place, {16}, false));
   all.add(kernels::shifted_copy(t, 64, {7, 9, 8}, {16, 9, 8}, {.front = 3}, {7}, place, true));
+  for (bool const bilinear : {false, true}) {
+    all.add(kernels::upsample2d_forward(t, 64, {16, 9, 8}, {16, 18, 16}, bilinear, place, {16}));
+    all.add(kernels::upsample2d_backward(t, 64, {7, 9, 8}, {7, 27, 8}, bilinear, {7}, place, true));
+  }
+  for (int const channels : {16, 7}) {
+    all.add(kernels::merge_pixels(t, 64, {channels, 8, 8}, 2, {channels}, {4 * channels}));
+    all.add(kernels::merge_pixels_backward(t, 64, {channels, 8, 8}, 2, {channels}, {4 * channels}, true));
+    all.add(kernels::transpose_tokens(t, 64, {channels, 8, 8}, {64, 1, channels}, {channels}, {64}, true));
+    all.add(kernels::class_token(t, 64, {channels, 8, 8}, {channels}, {channels}));
+    all.add(kernels::position_embedding(t, 64, {channels, 8, 8}, {channels}, {channels}));
+    all.add(kernels::sample_sums(t, 64, {channels, 8, 8}, {channels}));
+  }
   for (int const channels : {16, 7}) all.add(kernels::channel_shuffle(t, 640, channels, 2, place, {channels}, true));
   dsl::window const w{3, 3, 2, 1, 1};
   all.add(kernels::convolution_forward(t, 64, {3, 9, 9}, {16, 5, 5}, w, true));

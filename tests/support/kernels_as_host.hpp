@@ -24,6 +24,8 @@
 #include <typenet_kernels/channel_scale.cuh>
 #include <typenet_kernels/pool2d.cuh>
 #include <typenet_kernels/movement.cuh>
+#include <typenet_kernels/upsample2d.cuh>
+#include <typenet_kernels/tokens.cuh>
 #include <typenet_kernels/dense.cuh>
 #include <typenet_kernels/softmax.cuh>
 #include <typenet_kernels/loss.cuh>

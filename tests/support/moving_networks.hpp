@@ -3,7 +3,7 @@
 
 #include <dsl/dsl.hpp>
 
-// Networks with layers that only move numbers, on which engines are compared.
+// Networks with layers that move numbers, and with learnt tokens, on which engines are compared.
 
 namespace dsl::test {
 
@@ -14,5 +14,28 @@ using moving_network = network<image<3, 6, 5>, zero_pad2d<1, 0, 0, 2>, conv2d<16
                                       sequential<zero_pad2d<1>, max_pool2d<3, 1>>>,
                                channel_shuffle<4>, add<identity, channel_shuffle<2>>, zero_pad2d<1>, max_pool2d<2>,
                                channel_slice<2, 27>, channel_shuffle<3>, flatten, dense<4>, softmax>;
+
+/// upsample2d with and without interpolation: into slices of a concat's buffer, from tensors that two branches read,
+/// and around a skip, as in a U-Net.
+using enlarging_network =
+    network<image<3, 7, 6>, conv2d<8, 3>, silu, upsample2d<2>, conv2d<5, 3>,
+            concat<identity, sequential<avg_pool2d<2>, conv2d<3, 1>, upsample2d<2, interpolation::bilinear>>,
+                   sequential<avg_pool2d<2>, conv2d<8, 3>, upsample2d<2>>>,
+            silu, add<upsample2d<3, interpolation::bilinear>, sequential<conv2d<16, 1>, upsample2d<3>>>, avg_pool2d<6>,
+            flatten, dense<4>, softmax>;
+
+/// merge_pixels, class_token, position_embedding, token_slice and transpose_tokens, as in a vision transformer whose
+/// tokens are mixed: of tensors whose gradients several branches add to, and into slices of a concat's buffer.
+using token_network =
+    network<image<3, 8, 6>, conv2d<4, 3>, concat<merge_pixels<2>, max_pool2d<2>>, pointwise_dense<16>, class_token,
+            position_embedding, residual<transpose_tokens, pointwise_dense<13>, silu, transpose_tokens>,
+            add<identity, position_embedding, sequential<pointwise_dense<16>, position_embedding>>,
+            concat<token_slice<0>, token_slice<12>, sequential<token_slice<2, 4>, merge_pixels<1>, global_avg_pool2d>>,
+            flatten, dense<4>, softmax>;
+/// The same operations with odd channels, where the learnt token comes directly after the image.
+using odd_token_network =
+    network<image<5, 3, 3>, class_token, position_embedding, leaky_relu<>,
+            concat<transpose_tokens, sequential<conv2d<5, 1>, transpose_tokens, position_embedding>>, flatten, dense<4>,
+            softmax>;
 
 }  // namespace dsl::test

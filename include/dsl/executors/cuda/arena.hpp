@@ -6,6 +6,7 @@
 #include <dsl/executors/cuda/device.hpp>
 #include <dsl/executors/cuda/kernels.hpp>
 #include <dsl/executors/cuda/target.hpp>
+#include <dsl/graph/facts.hpp>
 #include <dsl/plan/make_plan.hpp>
 
 #include <cstddef>
@@ -29,7 +30,8 @@ inline float number_at(storage t, std::byte const* raw, long long i) {
 /// A network's state on one device, in the plan's flat arenas: parameters, running statistics, the parameters of frozen
 /// layers and, for training, gradients and optimizer slots. If tensors are stored in 16 bits, it also has a copy of the
 /// parameters in that type, and a copy of the gradients that cuDNN computes in it. A convolution's kernel is stored as
-/// (out, height, width, in); reading and writing from the host use (out, in, height, width).
+/// (out, height, width, in); reading and writing from the host use (out, in, height, width). All other parameters are
+/// stored as on the host.
 class arena {
  public:
   [[gnu::cold]] arena(api const& a, cudaStream_t s, graph_view const& g, storage t, int slots)
@@ -133,9 +135,10 @@ class arena {
   }
   /// Calls f(index on the host, index on the device) for each number of a parameter.
   template <class F>
-  static void for_each_weight(dsl::parameter const& p, F f) {
-    std::size_t const area = p.rank > 2 ? static_cast<std::size_t>(p.dims[2]) * static_cast<std::size_t>(p.dims[3]) : 1;
-    std::size_t const in = p.rank > 2 ? static_cast<std::size_t>(p.dims[1]) : 1;
+  void for_each_weight(dsl::parameter const& p, F f) const {
+    bool const of_windows = p.rank > 2 && contains(facts_of(graph_.nodes[p.node]).options, operations::options::window);
+    std::size_t const area = of_windows ? static_cast<std::size_t>(p.dims[2]) * static_cast<std::size_t>(p.dims[3]) : 1;
+    std::size_t const in = of_windows ? static_cast<std::size_t>(p.dims[1]) : 1;
     std::size_t const out = static_cast<std::size_t>(p.count()) / area / in;
     for (std::size_t o = 0; o < out; ++o)
       for (std::size_t i = 0; i < in; ++i)

@@ -34,6 +34,13 @@ namespace dsl::cu::TYPENET_MODE {
     case op::zero_pad2d:
     case op::channel_slice:
     case op::channel_shuffle:
+    case op::upsample_nearest:
+    case op::upsample_bilinear:
+    case op::merge_pixels:
+    case op::token_slice:
+    case op::transpose_tokens:
+    case op::class_token:
+    case op::position_embedding:
     case op::softmax:
     case op::multiply:
     case op::channel_scale:

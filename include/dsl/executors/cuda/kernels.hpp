@@ -14,6 +14,8 @@
 #include <dsl/executors/cuda/kernels/pool2d.hpp>
 #include <dsl/executors/cuda/kernels/elementwise.hpp>
 #include <dsl/executors/cuda/kernels/movement.hpp>
+#include <dsl/executors/cuda/kernels/upsample2d.hpp>
+#include <dsl/executors/cuda/kernels/tokens.hpp>
 #include <dsl/executors/cuda/kernels/classifier.hpp>
 #include <dsl/executors/cuda/kernels/weights.hpp>
 #include <dsl/executors/cuda/kernels/towers.hpp>

@@ -9,6 +9,7 @@
 #include <dsl/executors/cuda/product_steps.hpp>
 #include <dsl/executors/cuda/movement_steps.hpp>
 #include <dsl/executors/cuda/stream_schedule.hpp>
+#include <dsl/executors/cuda/token_steps.hpp>
 #include <dsl/executors/cuda/tower_steps.hpp>
 #include <dsl/view.hpp>
 
@@ -35,6 +36,7 @@ class step_recorder {
         sample_norms_(r_),
         movement_(r_),
         products_(r_),
+        tokens_(r_),
         meetings_(r_),
         moments_(place_for_moments()),
         norms_(r_, meetings_, moments_),
@@ -187,7 +189,14 @@ class step_recorder {
       case op::channel_scale: return products_.scale(x);
       case op::zero_pad2d:
       case op::channel_slice:
-      case op::channel_shuffle: return movement_.forward(x);
+      case op::channel_shuffle:
+      case op::upsample_nearest:
+      case op::upsample_bilinear:
+      case op::merge_pixels:
+      case op::token_slice:
+      case op::transpose_tokens: return movement_.forward(x);
+      case op::class_token:
+      case op::position_embedding: return tokens_.forward(x);
       default: unknown();
     }
   }
@@ -265,7 +274,14 @@ class step_recorder {
                       dy.data, dx.data);
       case op::zero_pad2d:
       case op::channel_slice:
-      case op::channel_shuffle: return movement_.backward(x);
+      case op::channel_shuffle:
+      case op::upsample_nearest:
+      case op::upsample_bilinear:
+      case op::merge_pixels:
+      case op::token_slice:
+      case op::transpose_tokens: return movement_.backward(x);
+      case op::class_token:
+      case op::position_embedding: return tokens_.backward(x);
       case op::multiply: return products_.multiply_backward(x);
       case op::channel_scale: return products_.scale_backward(x);
       default: unknown();
@@ -304,6 +320,7 @@ class step_recorder {
   norm_steps sample_norms_;
   movement_steps movement_;
   product_steps products_;
+  token_steps tokens_;
   tower_meetings meetings_;
   float* moments_;
   batch_norm_steps norms_;

@@ -5,9 +5,21 @@
 #include <dsl/executors/cuda/kernels/spec.hpp>
 
 #include <algorithm>
+#include <string_view>
 
 /// Specs of kernels/movement.cuh. `from` and `to` are a tensor's shape and place, or those of its gradient: in the
 /// backward pass, gradients are copied in the other direction.
+namespace dsl::cu::kernels::detail::TYPENET_MODE {
+
+inline kernel_spec merge_pixels_spec(std::string_view function, storage t, int batch, shape const& image, int side,
+                                     slice x, slice y, bool accumulate) {
+  int const lanes = lanes_of(t, image.channels, {x, y});
+  return pointwise(function, t, batch * image.area() * (image.channels / lanes), batch, image.channels, lanes,
+                   image.height, image.width, side, x, y, accumulate);
+}
+
+}  // namespace dsl::cu::kernels::detail::TYPENET_MODE
+
 namespace dsl::cu::kernels::TYPENET_MODE {
 
 /// The place of an image in another one, whose numbers are negative if the other one is inside it: the channel, the row
@@ -17,6 +29,9 @@ struct shift {
   int top = 0;
   int left = 0;
 };
+
+/// Returns the shape in which tokens are one row: 768x14x14 becomes 768x1x196.
+inline shape row_of(shape const& s) { return {s.channels, 1, detail::checked_count("row_of", s.area())}; }
 
 /// Copies an image to its place in another image. Numbers of `to` that `from` does not reach become 0, or keep their
 /// values if the kernel accumulates.
@@ -39,6 +54,32 @@ inline kernel_spec channel_shuffle(storage t, long long pixels, int channels, in
   int const lanes = detail::lanes_of(t, channels, {y});
   return detail::pointwise("channel_shuffle", t, pixels * (channels / lanes),
                            detail::checked_count("channel_shuffle", pixels), channels, lanes, groups, x, y, accumulate);
+}
+
+/// Makes one pixel of each square of `side` x `side` pixels. `image` is the shape of the larger image.
+///   launch(T const* image, T* merged)
+inline kernel_spec merge_pixels(storage t, int batch, shape const& image, int side, slice x, slice y) {
+  return detail::merge_pixels_spec("merge_pixels", t, batch, image, side, x, y, false);
+}
+/// Copies the gradients of merged pixels back to their squares.
+///   launch(T const* merged, T* image)
+inline kernel_spec merge_pixels_backward(storage t, int batch, shape const& image, int side, slice dx, slice dy,
+                                         bool accumulate) {
+  return detail::merge_pixels_spec("merge_pixels_backward", t, batch, image, side, dx, dy, accumulate);
+}
+
+/// Exchanges channels and pixels. For the gradient, exchange `from` and `to`.
+///   launch(T const* from, T* to)
+inline kernel_spec transpose_tokens(storage t, int batch, shape const& from, shape const& to, slice x, slice y,
+                                    bool accumulate) {
+  int const pixels = detail::checked_count("transpose_tokens", to.area());
+  detail::checked_count("transpose_tokens", batch * std::max(from.area(), to.area()));
+  kernel_spec s{.function = "transpose_tokens", .storage = t};
+  s.constants = detail::constants_of(batch, pixels, to.channels, x, y, accumulate);
+  s.threads = 256;
+  s.blocks_x = static_cast<unsigned>(
+      detail::checked_count(s.function, batch * detail::ceil_div(to.channels, 32) * detail::ceil_div(pixels, 32)));
+  return s;
 }
 
 }  // namespace dsl::cu::kernels::TYPENET_MODE

@@ -87,6 +87,14 @@ inline constexpr source_file kernel_sources[] = {
 #include <dsl/executors/cuda/kernels/movement.cuh>
     },
     {
+        "upsample2d.cuh",
+#include <dsl/executors/cuda/kernels/upsample2d.cuh>
+    },
+    {
+        "tokens.cuh",
+#include <dsl/executors/cuda/kernels/tokens.cuh>
+    },
+    {
         "dense.cuh",
 #include <dsl/executors/cuda/kernels/dense.cuh>
     },
