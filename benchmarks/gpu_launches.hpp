@@ -132,8 +132,38 @@ class gpu_launches {
       case op::add:
         for (int i = 0; i < g_.nodes[x.node].inputs; i += 8) add({.what = "sum"}, s, 1);
         return;
+      case op::zero_pad2d:
+      case op::token_slice: return add({.what = "shifted_copy"}, s, 1);
+      case op::channel_slice: return add({.what = forward || accumulates(x) ? "copy" : "shifted_copy"}, s, 1);
+      case op::channel_shuffle: return add({.what = "channel_shuffle"}, s, 1);
+      case op::upsample_nearest:
+      case op::upsample_bilinear: return add({.what = std::string("upsample2d") + end}, s, 1);
+      case op::merge_pixels: return add({.what = forward ? "merge_pixels" : "merge_pixels_backward"}, s, 1);
+      case op::transpose_tokens: return add({.what = "transpose_tokens"}, s, 1);
+      case op::class_token:
+      case op::position_embedding: return learnt_tokens(s);
       default: throw executor_error("gpu_launches: the plan has an operation without a kernel in the GPU executor");
     }
+  }
+
+  /// Adds the launch of a forward step, or those for the gradients of the parameter and of the input.
+  void learnt_tokens(int s) {
+    step const& x = p_.steps[s];
+    bool const one_token = x.kind == op::class_token;
+    if (x.what == action::forward) return add({.what = one_token ? "class_token" : "position_embedding"}, s, 1);
+    operand dy, dx;
+    for (int i = 0; i < x.operands; ++i) {
+      operand const& o = p_.operands[x.first_operand + i];
+      if (o.what == content::gradient) (o.how == access::read ? dy : dx) = o;
+    }
+    if (!g_.nodes[x.node].frozen) add({.what = one_token ? "channel_sums" : "sample_sums"}, s, 1, false);
+    bool const in_place = dx.buffer == dy.buffer && dx.channel == dy.channel;
+    if (writes_a_tensor(x) && (one_token || !in_place)) add({.what = one_token ? "shifted_copy" : "copy"}, s, 1);
+  }
+  bool accumulates(step const& x) const {
+    for (int i = 0; i < x.operands; ++i)
+      if (operand const& o = p_.operands[x.first_operand + i]; is_tensor(o) && o.how == access::accumulate) return true;
+    return false;
   }
 
   /// Describes a pass as a matrix product. It has one row per output pixel in `forward`, per input pixel in

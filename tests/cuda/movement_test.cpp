@@ -34,10 +34,8 @@ TEST_CASE("cuda agrees with reference: tokens", "[cuda]") {
 }
 
 TEST_CASE("cuda agrees with reference: learnt tokens that are frozen", "[cuda]") {
-  using learns_little = network<image<5, 3, 3>, conv2d<8, 1>, frozen<class_token, position_embedding>,
-                                add<identity, frozen<position_embedding>>, silu, transpose_tokens, position_embedding,
-                                flatten, dense<4>, softmax>;
-  for (precision p : {precision::fp32_strict, precision::bf16}) agree(learns_little::view(), keras_rules, 4, 4, p);
+  for (precision p : {precision::fp32_strict, precision::bf16})
+    agree(dsl::test::frozen_tokens_network::view(), keras_rules, 4, 4, p);
 }
 
 TEST_CASE("gpu checks: a good executor passes those of layers that move numbers", "[gpu]") {

@@ -5,6 +5,7 @@
 #include "../../benchmarks/gpu_time_model.hpp"
 
 #include "support/catch.hpp"
+#include "support/moving_networks.hpp"
 #include "support/normed_networks.hpp"
 #include "support/all_kernels.hpp"
 #include "support/simulated_device/simulated_device.hpp"
@@ -73,6 +74,17 @@ void predicts_a_training_step(dsl_test::simulated_device& device) {
 }
 
 }  // namespace
+
+TEST_CASE("launches of layers that move numbers are predicted as they are recorded", "[gpu]") {
+  dsl_test::add_all_kernels();
+  dsl_test::simulated_device device({.seed = 2});
+  predicts_a_training_step<test::moving_network>(device);
+  predicts_a_training_step<test::enlarging_network>(device);
+  predicts_a_training_step<test::token_network>(device);
+  predicts_a_training_step<test::odd_token_network>(device);
+  predicts_a_training_step<test::frozen_tokens_network>(device);
+  CHECK(device.report() == "");
+}
 
 TEST_CASE("launches of normalisations within a sample are predicted as they are recorded", "[gpu]") {
   dsl_test::add_all_kernels();

@@ -38,4 +38,9 @@ using odd_token_network =
             concat<transpose_tokens, sequential<conv2d<5, 1>, transpose_tokens, position_embedding>>, flatten, dense<4>,
             softmax>;
 
+/// Learnt tokens, most of which are frozen.
+using frozen_tokens_network = network<image<5, 3, 3>, conv2d<8, 1>, frozen<class_token, position_embedding>,
+                                      add<identity, frozen<position_embedding>>, silu, transpose_tokens,
+                                      position_embedding, flatten, dense<4>, softmax>;
+
 }  // namespace dsl::test
