@@ -57,7 +57,7 @@ std::vector<convolution> slices(int batch) {
 
 constexpr convolution square(int batch, int in, int out, int size, int kernel, int stride, dsl::padding pad) {
   dsl::detail::extent const e = dsl::detail::extent_of(size, kernel, stride, pad);
-  int const behind = backend::missing_behind(size, e.size, kernel, stride, e.before);
+  int const behind = backend::missing_behind(size, e.size, {kernel, stride, e.before});
   return {.batch = batch,
           .in_channels = in,
           .in_height = size,

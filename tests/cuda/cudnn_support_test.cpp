@@ -50,26 +50,44 @@ struct layout_kind {
 };
 constexpr layout_kind layouts[] = {{"nhwc ", false}, {"slice", true}};
 
+// One group has all channels. Some: two groups. All: each channel is a group, as in a depthwise convolution.
+enum class grouping { one, some, all };
+constexpr char const* name_of(grouping g) {
+  return g == grouping::one ? "one " : g == grouping::some ? "some" : "all ";
+}
+
+// Of one group, or of a depthwise convolution.
 constexpr int in_channels_of(int multiple) { return multiple == 8 ? 16 : multiple == 2 ? 6 : 3; }
 constexpr int out_channels_of(int multiple) { return multiple == 8 ? 24 : multiple == 2 ? 10 : 5; }
 
-convolution convolution_with(int multiple, bool symmetric, bool slice) {
-  dsl::detail::extent const e = dsl::detail::extent_of(8, 3, symmetric ? 1 : 2, dsl::padding::same);
+enum class window_kind { usual, asymmetric, dilated, oblong };
+
+convolution convolution_with(int multiple, grouping g, bool slice, window_kind kind) {
+  int const stride = kind == window_kind::usual || kind == window_kind::dilated ? 1 : 2;
+  int const columns = kind == window_kind::oblong ? 1 : stride, dilation = kind == window_kind::dilated ? 2 : 1;
+  auto const extent = [&](int s) { return dsl::detail::extent_of(8, 2 * dilation + 1, s, dsl::padding::same); };
+  dsl::detail::extent const down = extent(stride), right = extent(columns);
+  int const groups = g == grouping::one ? 1 : g == grouping::some ? 2 : in_channels_of(multiple);
+  int const each = g == grouping::all ? 1 : groups;
   return {.batch = 4,
-          .in_channels = in_channels_of(multiple),
+          .in_channels = in_channels_of(multiple) * each,
           .in_height = 8,
           .in_width = 8,
-          .out_channels = out_channels_of(multiple),
-          .out_height = e.size,
-          .out_width = e.size,
+          .out_channels = g == grouping::all ? groups : out_channels_of(multiple) * each,
+          .out_height = down.size,
+          .out_width = right.size,
           .kernel_height = 3,
           .kernel_width = 3,
-          .stride = symmetric ? 1 : 2,
-          .pad_top = e.before,
-          .pad_left = e.before,
-          .pad_bottom = e.padded - 8 - e.before,
-          .pad_right = e.padded - 8 - e.before,
-          .output_pitch = slice ? 40 : 0};
+          .stride = stride,
+          .pad_top = down.before,
+          .pad_left = right.before,
+          .pad_bottom = down.padded - 8 - down.before,
+          .pad_right = right.padded - 8 - right.before,
+          .output_pitch = slice ? 80 : 0,
+          .groups = groups,
+          .column_stride = columns,
+          .row_dilation = dilation,
+          .column_dilation = dilation};
 }
 
 // plan: built. compiled: cuDNN compiles a kernel, and needs a driver to load it. none: there is no engine.
@@ -93,47 +111,56 @@ bool is_offered(convolution const& c, convolution_options o) {
 
 struct row {
   std::string key;
-  std::string verdict, deterministic, strict, asymmetric;
+  std::string verdict, deterministic, strict, asymmetric, spread;
 };
 
-row probe_one(graph_kind const& g, storage_kind const& s, int multiple, layout_kind const& layout) {
+row probe_one(graph_kind const& g, storage_kind const& s, int multiple, layout_kind const& layout, grouping groups) {
   convolution_options o{.pass = g.which,
                         .precision = s.any,
                         .accumulate = g.accumulate,
                         .relu = g.relu,
                         .float_gradient = g.float_gradient};
   std::ostringstream key;
-  key << std::left << std::setw(31) << g.name << std::setw(6) << s.name << layout.name << ' ' << std::setw(4)
-      << multiple << (g.accumulate ? "1" : "0");
-  convolution const symmetric = convolution_with(multiple, true, layout.slice);
-  convolution const asymmetric = convolution_with(multiple, false, layout.slice);
-  row r{key.str(), verdict(symmetric, o), "-", "-", "-"};
+  key << std::left << std::setw(31) << g.name << std::setw(6) << s.name << layout.name << ' ' << name_of(groups)
+      << "   " << std::setw(4) << multiple << (g.accumulate ? "1" : "0");
+  auto const with = [&](window_kind kind) { return convolution_with(multiple, groups, layout.slice, kind); };
+  convolution const symmetric = with(window_kind::usual), asymmetric = with(window_kind::asymmetric);
+  convolution const dilated = with(window_kind::dilated), oblong = with(window_kind::oblong);
+  row r{key.str(), verdict(symmetric, o), "-", "-", "-", "-"};
+  auto const both = [](auto const& answer, convolution const& a, convolution const& b) {
+    return answer(a) == "yes" && answer(b) == "yes" ? std::string("yes") : std::string("no");
+  };
   if (r.verdict == "plan") {
     auto const answer = [&](convolution const& c) {
       return verdict(c, o) == "plan" ? std::string("yes") : std::string("no");
     };
     r.asymmetric = answer(asymmetric);
+    r.spread = both(answer, dilated, oblong);
     o.deterministic = true;
     r.deterministic = answer(symmetric);
     o.precision = s.strict;
     if (s.strict != s.any) r.strict = answer(symmetric);
   } else if (r.verdict == "compiled") {
-    r.asymmetric = is_offered(asymmetric, o) ? "yes" : "no";
+    auto const answer = [&](convolution const& c) { return std::string(is_offered(c, o) ? "yes" : "no"); };
+    r.asymmetric = answer(asymmetric);
+    r.spread = both(answer, dilated, oblong);
     o.deterministic = true;
-    r.deterministic = is_offered(symmetric, o) ? "yes" : "no";
+    r.deterministic = answer(symmetric);
   }
   return r;
 }
 
 std::vector<row> probe() {
   std::vector<row> rows;
-  for (layout_kind const& layout : layouts)
-    for (graph_kind const& g : graphs)
-      for (storage_kind const& s : storages) {
-        if (g.float_gradient && bytes_of(s.any) == 4) continue;  // the plain graph's result is float already
-        if (layout.slice && g.which != pass::forward && g.which != pass::forward_inference) continue;
-        for (int const multiple : {8, 2, 1}) rows.push_back(probe_one(g, s, multiple, layout));
-      }
+  for (grouping const groups : {grouping::one, grouping::some, grouping::all})
+    for (layout_kind const& layout : layouts)
+      for (graph_kind const& g : graphs)
+        for (storage_kind const& s : storages) {
+          if (g.float_gradient && bytes_of(s.any) == 4) continue;  // the plain graph's result is float already
+          if (layout.slice && g.which != pass::forward && g.which != pass::forward_inference) continue;
+          if (groups != grouping::one && (g.float_gradient || s.any == precision::fp16)) continue;  // nobody asks
+          for (int const multiple : {8, 2, 1}) rows.push_back(probe_one(g, s, multiple, layout, groups));
+        }
   return rows;
 }
 
@@ -141,20 +168,26 @@ std::string version() { return std::to_string(dsl::test::real_api().cudnnGetVers
 
 std::string table(std::vector<row> const& rows) {
   std::ostringstream text;
-  text << "# Which graphs cuDNN takes, found by building plans for a described H200 "
-          "(tests/cuda/cudnn_support_test.cpp).\n"
-          "# layout: nhwc: all tensors are packed, channels last. slice: the output's pixels lie 40 channels apart, a\n"
-          "# multiple of 16 bytes. Other strides are not used, and nothing else is allowed.\n"
-          "# graph: its operations in order; add is a bias in float, identity converts a gradient to float.\n"
-          "# channels: input's and output's are both multiples of this number. beta: 1 adds to what is there.\n"
-          "# verdict: plan (built), compiled (cuDNN compiles its kernel; a driver must load it), none.\n"
-          "# deterministic, strict (no tensor cores), asymmetric (pads): whether a plan, or a kernel to compile, is "
-          "left.\n"
-       << "cudnn " << version() << '\n'
-       << "# graph                        type  layout chan beta verdict  deterministic strict asymmetric\n";
+  text
+      << "# Which graphs cuDNN takes, found by building plans for a described H200 "
+         "(tests/cuda/cudnn_support_test.cpp).\n"
+         "# layout: nhwc: all tensors are packed, channels last. slice: the output's pixels lie 80 channels apart, a\n"
+         "# multiple of 16 bytes. Other strides are not used, and nothing else is allowed.\n"
+         "# graph: its operations in order; add is a bias in float, identity converts a gradient to float.\n"
+         "# groups: one: all channels. some: two groups. all: each channel is a group, of one input and one output.\n"
+         "# channels: a group's input and output channels, and those of all groups of one channel, are multiples of "
+         "this\n"
+         "# number. beta: 1 adds to what is there.\n"
+         "# verdict: plan (built), compiled (cuDNN compiles its kernel; a driver must load it), none.\n"
+         "# deterministic, strict (no tensor cores), asymmetric (pads), spread (dilated, and with different strides of "
+         "rows\n"
+         "# and columns): whether a plan, or a kernel to compile, is left.\n"
+      << "cudnn " << version() << '\n'
+      << "# graph                        type  layout groups chan beta verdict  deterministic strict asymmetric "
+         "spread\n";
   for (row const& r : rows) {
     text << r.key << "    " << std::left << std::setw(9) << r.verdict << std::setw(14) << r.deterministic
-         << std::setw(7) << r.strict << r.asymmetric << '\n';
+         << std::setw(7) << r.strict << std::setw(11) << r.asymmetric << r.spread << '\n';
   }
   return text.str();
 }
@@ -189,7 +222,7 @@ TEST_CASE("the table of supported graphs is what cuDNN says") {
       continue;
     }
     key = word;
-    for (int i = 0; i < 4; ++i) words >> word, key += ' ' + word;
+    for (int i = 0; i < 5; ++i) words >> word, key += ' ' + word;
     std::string rest;
     while (words >> word) rest += (rest.empty() ? "" : " ") + word;
     recorded[key] = rest;
@@ -204,7 +237,7 @@ TEST_CASE("the table of supported graphs is what cuDNN says") {
     while (words >> word) key += (key.empty() ? "" : " ") + word;
     INFO(key);
     REQUIRE(recorded.count(key) == 1);
-    std::string const now = r.verdict + " " + r.deterministic + " " + r.strict + " " + r.asymmetric;
+    std::string const now = r.verdict + " " + r.deterministic + " " + r.strict + " " + r.asymmetric + " " + r.spread;
     bool const was_compiled = recorded[key].rfind("compiled", 0) == 0;
     // A driver loads kernels that were only compiled when the table was written; without its stub nothing is compiled.
     if (was_compiled && r.verdict == "plan") continue;

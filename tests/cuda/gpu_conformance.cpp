@@ -8,6 +8,7 @@
 // device, and nothing was checked.
 #include "support/gpu/behaviour.hpp"
 #include "support/gpu/convolutions.hpp"
+#include "support/gpu/further_convolutions.hpp"
 #include "support/gpu/frozen.hpp"
 #include "support/gpu/graph_nodes.hpp"
 #include "support/gpu/norms.hpp"
@@ -118,6 +119,8 @@ constexpr group all_groups[] = {
                             {{p, 16, mode::training, 16}, {p, 16, mode::inference, 16}});
        }
      }},
+    {"further_convolutions", "grouped, depthwise and dilated ones, in the same way and beside the reference in double",
+     false, [](gpu const& on, settings const&, ledger& l) { check_further_convolutions(on, l); }},
     {"gradients", "of one step, against the reference's", false,
      [](gpu const& on, settings const&, ledger& l) {
        check_gradients(on.untimed(), l, "all modules", mixed_network::view(), 6,

@@ -456,18 +456,35 @@ TEMPLATE_TEST_CASE("direct convolutions", "[kernels]", float, bf16) {
     int batch;
     dsl::shape in, out;
     dsl::window w;
+    int groups = 1;
   };
   layer const layers[] = {
-      {2, {8, 5, 6}, {16, 5, 6}, {3, 3, 1, 1, 1}}, {1, {3, 7, 7}, {5, 3, 3}, {3, 3, 2, 0, 0}},
-      {2, {16, 4, 4}, {3, 4, 4}, {1, 1, 1, 0, 0}}, {1, {4, 6, 5}, {2, 3, 3}, {5, 3, 2, 1, 1}},
+      {2, {8, 5, 6}, {16, 5, 6}, {3, 3, 1, 1, 1}},
+      {1, {3, 7, 7}, {5, 3, 3}, {3, 3, 2, 0, 0}},
+      {2, {16, 4, 4}, {3, 4, 4}, {1, 1, 1, 0, 0}},
+      {1, {4, 6, 5}, {2, 3, 3}, {5, 3, 2, 1, 1}},
       {1, {2, 5, 5}, {3, 2, 2}, {2, 2, 3, 0, 0}},
+      // Groups with whole and with partial accesses of 16 bytes, and of single channels.
+      {2, {16, 5, 6}, {6, 5, 6}, {3, 3, 1, 1, 1}, 2},
+      {2, {12, 5, 4}, {9, 3, 2}, {3, 3, 2, 1, 1}, 3},
+      {2, {16, 5, 6}, {16, 5, 6}, {3, 3, 1, 1, 1}, 16},
+      {1, {5, 6, 7}, {15, 3, 4}, {3, 3, 2, 1, 1}, 5},
+      // Different strides for rows and columns, and dilations.
+      {2, {8, 7, 9}, {5, 4, 9}, {3, 3, 2, 1, 1, 1}},
+      {1, {3, 9, 6}, {8, 9, 3}, {2, 3, 1, 0, 1, 2}},
+      {2, {8, 8, 9}, {4, 8, 9}, {3, 3, 1, 2, 3, 0, 2, 3}},
+      {1, {4, 11, 10}, {3, 4, 8}, {3, 2, 2, 0, 0, 1, 2, 2}},
+      {2, {6, 9, 9}, {6, 5, 3}, {3, 3, 2, 2, 3, 3, 2, 3}, 6},
+      {1, {16, 9, 8}, {8, 3, 4}, {3, 2, 3, 1, 1, 2, 2, 2}, 2},
   };
   constexpr auto storage = storage_of<TestType>;
-  for (auto const& [batch, in, out, w] : layers) {
-    INFO(in.channels << " -> " << out.channels << ", " << w.height << "x" << w.width << " / " << w.stride);
+  for (auto const& [batch, in, out, w, groups] : layers) {
+    INFO(in.channels << " -> " << out.channels << " in " << groups << " groups, " << w.height << "x" << w.width << " / "
+                     << w.stride << " " << w.columns().stride << ", dilation " << w.row_dilation << " "
+                     << w.column_dilation);
     // The plain loops take (sample, channel, pixel), and kernels take (out, in, height, width).
-    int const places = w.height * w.width;
-    tensor<TestType> x(batch, in), y(batch, out), dy(batch, out), kernel(1, {in.channels, out.channels * places, 1});
+    int const places = w.height * w.width, each = in.channels / groups;
+    tensor<TestType> x(batch, in), y(batch, out), dy(batch, out), kernel(1, {each, out.channels * places, 1});
     numbers bias(out.channels, -1, 1), dkernel(static_cast<int>(kernel.values.size()), 0, 1), dbias(out.channels, 0, 1);
     auto const planes = [](tensor<TestType> const& t) {
       std::vector<double> all;
@@ -479,8 +496,8 @@ TEMPLATE_TEST_CASE("direct convolutions", "[kernels]", float, bf16) {
     auto const each_weight = [&](auto f) {
       std::size_t plain = 0;
       for (int o = 0; o < out.channels; ++o)
-        for (int c = 0; c < in.channels; ++c)
-          for (int p = 0; p < places; ++p) f(plain++, static_cast<std::size_t>((o * places + p) * in.channels + c));
+        for (int c = 0; c < each; ++c)
+          for (int p = 0; p < places; ++p) f(plain++, static_cast<std::size_t>((o * places + p) * each + c));
     };
     std::vector<double> px = planes(x), py(planes(y).size()), pdy = planes(dy), pk(kernel.values.size()),
                         pdk(pk.size());
@@ -495,10 +512,10 @@ TEMPLATE_TEST_CASE("direct convolutions", "[kernels]", float, bf16) {
     auto const read_only = [](dsl::view<double> const& v) { return dsl::plain::read_only(v); };
 
     for (bool const with_bias : {false, true}) {
-      run(kernels::convolution_forward(storage, batch, in, out, w, with_bias), x.data(), kernel.data(),
+      run(kernels::convolution_forward(storage, batch, in, out, w, with_bias, groups), x.data(), kernel.data(),
           static_cast<float const*>(with_bias ? bias.data() : nullptr), y.data());
       dsl::plain::conv2d_forward<double>(read_only(as_planes(px, in)), pk.data(), with_bias ? bias.wanted() : nullptr,
-                                         as_planes(py, out), w);
+                                         as_planes(py, out), w, groups);
       if (with_bias)
         for (double& v : py) v = v < 0 ? 0 : v;
       back(py, y);
@@ -507,19 +524,19 @@ TEMPLATE_TEST_CASE("direct convolutions", "[kernels]", float, bf16) {
     for (bool const accumulate : {false, true}) {
       tensor<TestType> dx(batch, in);
       std::vector<double> pdx = planes(dx);
-      run(kernels::convolution_backward_data(storage, batch, in, out, w, accumulate), dy.data(), kernel.data(),
+      run(kernels::convolution_backward_data(storage, batch, in, out, w, accumulate, groups), dy.data(), kernel.data(),
           dx.data());
       dsl::plain::conv2d_backward_data<double>(read_only(as_planes(pdy, out)), pk.data(), as_planes(pdx, in), w,
-                                               accumulate);
+                                               accumulate, groups);
       back(pdx, dx);
       dx.check();
     }
-    run(kernels::convolution_backward_weights(storage, batch, in, out, w), x.data(), dy.data(), dkernel.data());
+    run(kernels::convolution_backward_weights(storage, batch, in, out, w, groups), x.data(), dy.data(), dkernel.data());
     auto const sums = kernels::channel_sums(storage, dy.pixels(), out.channels, dy.place);
     meeting_place m(sums);
     run(sums, dy.data(), dbias.data(), m.floats(), m.counters());
     dsl::plain::conv2d_backward_weights<double>(read_only(as_planes(px, in)), read_only(as_planes(pdy, out)),
-                                                pdk.data(), dbias.wanted(), w);
+                                                pdk.data(), dbias.wanted(), w, groups);
     each_weight([&](std::size_t plain, std::size_t krsc) { dkernel.expected[krsc] = pdk[plain]; });
     dkernel.check();
     dbias.check();

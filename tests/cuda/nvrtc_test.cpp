@@ -91,6 +91,12 @@ std::vector<kernel_spec> specs_of(storage t, bool direct_convolutions) {
   all.add(kernels::convolution_forward(t, 64, {3, 9, 9}, {16, 5, 5}, w, true));
   all.add(kernels::convolution_backward_data(t, 64, {16, 9, 9}, {16, 5, 5}, w, true));
   all.add(kernels::convolution_backward_weights(t, 64, {3, 9, 9}, {16, 5, 5}, w));
+  dsl::window const spread{3, 3, 2, 2, 1, 1, 2, 1};
+  for (int const groups : {2, 16}) {
+    all.add(kernels::convolution_forward(t, 64, {16, 9, 9}, {16, 5, 9}, spread, false, groups));
+    all.add(kernels::convolution_backward_data(t, 64, {16, 9, 9}, {16, 5, 9}, spread, true, groups));
+    all.add(kernels::convolution_backward_weights(t, 64, {16, 9, 9}, {16, 5, 9}, spread, groups));
+  }
   all.add(kernels::softmax_backward(t, 64, 10, {10}, {10}, {10}, true));
   dsl::augmentation const augmentations[] = {
       dsl::shift_and_flip{.interpolation = dsl::interpolation::bilinear},

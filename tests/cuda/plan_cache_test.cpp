@@ -227,10 +227,13 @@ TEST_CASE("a stored plan that a GPU has shown to be wrong is not found") {
 
 TEST_CASE("every number of a convolution and every option that matters is part of the question") {
   int convolution::* const numbers[] = {
-      &convolution::batch,        &convolution::in_channels, &convolution::in_height,   &convolution::in_width,
-      &convolution::out_channels, &convolution::out_height,  &convolution::out_width,   &convolution::kernel_height,
-      &convolution::kernel_width, &convolution::stride,      &convolution::pad_top,     &convolution::pad_left,
-      &convolution::pad_bottom,   &convolution::pad_right,   &convolution::output_pitch};
+      &convolution::batch,          &convolution::in_channels,   &convolution::in_height,
+      &convolution::in_width,       &convolution::out_channels,  &convolution::out_height,
+      &convolution::out_width,      &convolution::kernel_height, &convolution::kernel_width,
+      &convolution::stride,         &convolution::pad_top,       &convolution::pad_left,
+      &convolution::pad_bottom,     &convolution::pad_right,     &convolution::output_pitch,
+      &convolution::groups,         &convolution::column_stride, &convolution::row_dilation,
+      &convolution::column_dilation};
   STATIC_REQUIRE(sizeof numbers / sizeof numbers[0] * sizeof(int) == sizeof(convolution));
   std::vector<std::string> all{describe(small, {})};
   for (int convolution::* const number : numbers) {

@@ -130,15 +130,15 @@ class kernels_of_plan {
     switch (n.kind) {
       case op::conv2d: {
         if (!training) {
-          int const inner = in.channels * n.window.height * n.window.width;
+          int const inner = in.channels / n.groups * n.window.height * n.window.width;
           add(k::fold_batch_norm(t_, out.channels, inner, 1e-3));
           add(k::add_bias(t_, batch * out.area(), out.channels, {out.channels}, s.activation >= 0));
         }
         if (!direct_convolutions) return;
-        if (forward) return add(k::convolution_forward(t_, batch, in, out, n.window, s.activation >= 0));
+        if (forward) return add(k::convolution_forward(t_, batch, in, out, n.window, s.activation >= 0, n.groups));
         if (s.what == dsl::action::backward_data)
-          return add(k::convolution_backward_data(t_, batch, in, out, n.window, accumulate));
-        return add(k::convolution_backward_weights(t_, batch, in, out, n.window));
+          return add(k::convolution_backward_data(t_, batch, in, out, n.window, accumulate, n.groups));
+        return add(k::convolution_backward_weights(t_, batch, in, out, n.window, n.groups));
       }
       case op::max_pool2d:
         if (forward) return add(k::max_pool2d_forward(t_, batch, in, out, n.window, x, y, training));

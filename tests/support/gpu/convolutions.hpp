@@ -82,10 +82,12 @@ class convolution_bench {
     cu::storage const t = storage_of(c);
     switch (c.how.pass) {
       case cu::convolution_pass::backward_data:
-        return library_.add(cu::kernels::convolution_backward_data(t, images, in, out, n.window, c.how.accumulate));
+        return library_.add(
+            cu::kernels::convolution_backward_data(t, images, in, out, n.window, c.how.accumulate, n.groups));
       case cu::convolution_pass::backward_weights:
-        return library_.add(cu::kernels::convolution_backward_weights(t, images, in, out, n.window));
-      default: return library_.add(cu::kernels::convolution_forward(t, images, in, out, n.window, c.how.relu));
+        return library_.add(cu::kernels::convolution_backward_weights(t, images, in, out, n.window, n.groups));
+      default:
+        return library_.add(cu::kernels::convolution_forward(t, images, in, out, n.window, c.how.relu, n.groups));
     }
   }
   void build() { library_.build(facts_.architecture); }

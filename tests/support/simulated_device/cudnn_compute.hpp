@@ -69,29 +69,47 @@ void for_each_pair(operation const& o, values const& x, values const& y, std::in
       }
 }
 
+/// The channels of x and y in one group: cuDNN derives the groups from the channels of the kernel.
+struct channel_group {
+  std::int64_t count, in, out;
+};
+inline channel_group groups_of(values const& x, values const& w) {
+  std::int64_t const count = x.size[1] / w.size[1];
+  return {count, w.size[1], w.size[0] / count};
+}
+
 /// Convolves with the inner loop over neighbouring channels.
 inline void convolve_forward(operation const& o, values const& x, values const& w, values& y) {
-  std::int64_t const in = x.size[1], out = y.size[1], kh = w.size[2], kw = w.size[3];
-  std::vector<float> turned(w.v.size());  // (row, column, in, out)
-  for (std::int64_t k = 0; k < out; ++k)
-    for (std::int64_t i = 0; i < kh * kw * in; ++i)
-      turned[static_cast<std::size_t>(i * out + k)] = w.v[static_cast<std::size_t>(k * kh * kw * in + i)];
+  std::int64_t const kh = w.size[2], kw = w.size[3];
+  channel_group const g = groups_of(x, w);
+  std::vector<float> turned(w.v.size());  // (group, row, column, in, out)
+  for (std::int64_t k = 0; k < w.size[0]; ++k)
+    for (std::int64_t i = 0; i < kh * kw * g.in; ++i)
+      turned[static_cast<std::size_t>((k / g.out * kh * kw * g.in + i) * g.out + k % g.out)] =
+          w.v[static_cast<std::size_t>(k * kh * kw * g.in + i)];
   for_each_pair(o, x, y, kh, kw, [&](auto n, auto p, auto q, auto h, auto c, auto r, auto s) {
-    float const* const from = x.row(n, h, c);
-    float const* const kernel = turned.data() + (r * kw + s) * in * out;
-    for (std::int64_t i = 0; i < in; ++i) add_scaled(y.row(n, p, q), kernel + i * out, from[i], out);
+    for (std::int64_t group = 0; group < g.count; ++group) {
+      float const* const from = x.row(n, h, c) + group * g.in;
+      float const* const kernel = turned.data() + ((group * kh + r) * kw + s) * g.in * g.out;
+      for (std::int64_t i = 0; i < g.in; ++i)
+        add_scaled(y.row(n, p, q) + group * g.out, kernel + i * g.out, from[i], g.out);
+    }
   });
 }
 inline void convolve_backward_data(operation const& o, values const& dy, values const& w, values& dx) {
+  channel_group const g = groups_of(dx, w);
   for_each_pair(o, dx, dy, w.size[2], w.size[3], [&](auto n, auto p, auto q, auto h, auto c, auto r, auto s) {
     float const* const from = dy.row(n, p, q);
-    for (std::int64_t k = 0; k < w.size[0]; ++k) add_scaled(dx.row(n, h, c), w.row(k, r, s), from[k], w.size[1]);
+    for (std::int64_t k = 0; k < w.size[0]; ++k)
+      add_scaled(dx.row(n, h, c) + k / g.out * g.in, w.row(k, r, s), from[k], g.in);
   });
 }
 inline void convolve_backward_filter(operation const& o, values const& x, values const& dy, values& dw) {
+  channel_group const g = groups_of(x, dw);
   for_each_pair(o, x, dy, dw.size[2], dw.size[3], [&](auto n, auto p, auto q, auto h, auto c, auto r, auto s) {
     float const* const from = dy.row(n, p, q);
-    for (std::int64_t k = 0; k < dw.size[0]; ++k) add_scaled(dw.row(k, r, s), x.row(n, h, c), from[k], dw.size[1]);
+    for (std::int64_t k = 0; k < dw.size[0]; ++k)
+      add_scaled(dw.row(k, r, s), x.row(n, h, c) + k / g.out * g.in, from[k], g.in);
   });
 }
 

@@ -82,7 +82,8 @@ inline bool read_tensor(descriptor const& d, tensor_info& t) {
 inline std::string check_shapes(tensor_info const& x, tensor_info const& w, tensor_info const& y, operation const& o) {
   if (x.size[0] != y.size[0]) return "the batch of x and y";
   if (w.size[0] != y.size[1]) return "the channels of y";
-  if (w.size[1] != x.size[1]) return "the channels of x (the simulated device has no groups)";
+  if (x.size[1] % w.size[1] != 0) return "the channels of x";
+  if (w.size[0] % (x.size[1] / w.size[1]) != 0) return "the groups of channels";
   for (std::size_t d = 0; d < 2; ++d) {
     std::int64_t const window = (w.size[d + 2] - 1) * o.dilation[d] + 1;
     std::int64_t const room = x.size[d + 2] + o.before[d] + o.behind[d] - window;

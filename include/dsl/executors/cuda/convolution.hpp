@@ -12,21 +12,32 @@ namespace dsl::cu::TYPENET_MODE {
 
 /// A two-dimensional convolution over packed, channels-last tensors. There are zeros around the input, possibly more
 /// after than before it. In the forward passes the output may be a slice of a buffer with more channels, such as that
-/// of a concat.
-///   input (batch, in_height, in_width, in_channels), kernel (out_channels, kernel_height, kernel_width, in_channels),
+/// of a concat. Each of `groups` equal parts of the output's channels depends on one part of the input's.
+///   input (batch, in_height, in_width, in_channels),
+///   kernel (out_channels, kernel_height, kernel_width, in_channels / groups),
 ///   output (batch, out_height, out_width, out_channels)
 struct convolution {
   int batch = 1;
   int in_channels = 1, in_height = 1, in_width = 1;
   int out_channels = 1, out_height = 1, out_width = 1;
   int kernel_height = 1, kernel_width = 1;
-  int stride = 1;
+  int stride = 1;  // of rows, and of columns unless they have their own
   int pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
-  int output_pitch = 0;  // channels of the buffer that the output is a slice of; 0: it has its own buffer
+  int output_pitch = 0;   // channels of the buffer that the output is a slice of; 0: it has its own buffer
+  int groups = 1;         // which divides in_channels and out_channels
+  int column_stride = 0;  // 0: that of rows
+  int row_dilation = 1, column_dilation = 1;
 
+  constexpr window_side rows() const { return {kernel_height, stride, pad_top, row_dilation}; }
+  constexpr window_side columns() const {
+    return {kernel_width, column_stride == 0 ? stride : column_stride, pad_left, column_dilation};
+  }
+  constexpr int group_in_channels() const { return in_channels / groups; }
   constexpr long long input_count() const { return 1LL * batch * in_height * in_width * in_channels; }
   constexpr long long output_count() const { return 1LL * batch * out_height * out_width * out_channels; }
-  constexpr long long kernel_count() const { return 1LL * out_channels * kernel_height * kernel_width * in_channels; }
+  constexpr long long kernel_count() const {
+    return 1LL * out_channels * kernel_height * kernel_width * group_in_channels();
+  }
 };
 
 }  // namespace dsl::cu::TYPENET_MODE
@@ -34,16 +45,18 @@ struct convolution {
 namespace dsl::cu::backend::TYPENET_MODE {
 
 // Returns the padding after the last row or column: the number of rows that the last window needs beyond the input, or
-// 0 if the stride leaves the last rows unread. missing_behind(32, 16, 3, 2, 0) == 1, missing_behind(32, 15, 3, 2, 0) ==
-// 0.
-constexpr int missing_behind(int in, int out, int kernel, int stride, int before) {
-  int const missing = (out - 1) * stride + kernel - in - before;
-  return missing > 0 ? missing : 0;
+// 0 if the stride leaves the last rows unread. missing_behind(32, 16, {3, 2, 0}) == 1, missing_behind(32, 15, {3, 2,
+// 0}) == 0.
+constexpr int missing_behind(int in, int out, window_side const& w) {
+  long long const missing = w.behind(in, out);
+  return missing > 0 ? static_cast<int>(missing) : 0;
 }
 
-constexpr bool fits(int in, int out, int kernel, int stride, int before, int behind) {
-  return in > 0 && out > 0 && kernel > 0 && stride > 0 && before >= 0 && behind >= 0 &&
-         in + before + behind >= kernel && (in + before + behind - kernel) / stride + 1 == out;
+constexpr bool fits(int in, int out, window_side const& w, int behind) {
+  if (in <= 0 || out <= 0 || w.size <= 0 || w.stride <= 0 || w.dilation <= 0 || w.before < 0 || behind < 0)
+    return false;
+  long long const room = 1LL * in + w.before + behind - w.span();
+  return room >= 0 && room / w.stride + 1 == out;
 }
 
 }  // namespace dsl::cu::backend::TYPENET_MODE
@@ -68,8 +81,12 @@ constexpr convolution convolution_of(graph_view const& g, node const& n, int bat
           .stride = w.stride,
           .pad_top = w.pad_top,
           .pad_left = w.pad_left,
-          .pad_bottom = backend::missing_behind(in.height, out.height, w.height, w.stride, w.pad_top),
-          .pad_right = backend::missing_behind(in.width, out.width, w.width, w.stride, w.pad_left)};
+          .pad_bottom = backend::missing_behind(in.height, out.height, w.rows()),
+          .pad_right = backend::missing_behind(in.width, out.width, w.columns()),
+          .groups = n.groups,
+          .column_stride = w.strides_by(w.stride) ? 0 : w.column_stride,
+          .row_dilation = w.row_dilation,
+          .column_dilation = w.column_dilation};
 }
 
 /// The passes of a convolution. forward: output = input * kernel. forward_inference: output = input * kernel + bias,
@@ -122,6 +139,10 @@ inline std::string describe(convolution const& c, convolution_options const& o) 
   text += detail::message({" to ", c.out_channels, "x", c.out_height, "x", c.out_width});
   if (c.output_pitch > 0) text += detail::message({" among ", c.output_pitch, " channels"});
   text += detail::message({", kernel ", c.kernel_height, "x", c.kernel_width, ", stride ", c.stride});
+  if (c.columns().stride != c.stride) text += detail::message({" ", c.columns().stride});
+  if (c.row_dilation != 1 || c.column_dilation != 1)
+    text += detail::message({", dilation ", c.row_dilation, " ", c.column_dilation});
+  if (c.groups != 1) text += detail::message({", ", c.groups, " groups"});
   text += detail::message({", pads ", c.pad_top, " ", c.pad_left, " ", c.pad_bottom, " ", c.pad_right});
   return text + detail::message({", workspace ", o.workspace_limit});
 }
@@ -132,8 +153,10 @@ inline void check(convolution const& c, convolution_options const& o) {
     if (!holds) throw executor_error(detail::message({"convolution: ", what, "; found ", describe(c, o)}));
   };
   require(c.batch > 0 && c.in_channels > 0 && c.out_channels > 0, "batch and channels must be positive");
-  require(backend::fits(c.in_height, c.out_height, c.kernel_height, c.stride, c.pad_top, c.pad_bottom) &&
-              backend::fits(c.in_width, c.out_width, c.kernel_width, c.stride, c.pad_left, c.pad_right),
+  require(divides(c.groups, c.in_channels) && divides(c.groups, c.out_channels),
+          "groups must divide the channels of the input and of the output");
+  require(backend::fits(c.in_height, c.out_height, c.rows(), c.pad_bottom) &&
+              backend::fits(c.in_width, c.out_width, c.columns(), c.pad_right),
           "the output must have (input + pads - kernel) / stride + 1 rows and columns");
   require(!o.accumulate || o.pass == convolution_pass::backward_data, "only backward_data accumulates");
   require(!o.relu || o.pass == convolution_pass::forward_inference, "only forward_inference has a relu");

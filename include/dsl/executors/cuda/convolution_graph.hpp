@@ -46,7 +46,7 @@ class convolution_graph {
       return tensor(id, t, c.batch, c.out_channels, c.out_height, c.out_width, id == output_id ? c.output_pitch : 0);
     };
     auto const kernel = [&](std::int64_t id, cudnnDataType_t t) -> backend_descriptor& {
-      return tensor(id, t, c.out_channels, c.in_channels, c.kernel_height, c.kernel_width);
+      return tensor(id, t, c.out_channels, c.group_in_channels(), c.kernel_height, c.kernel_width);
     };
     switch (o.pass) {
       case convolution_pass::forward:
@@ -134,8 +134,8 @@ class convolution_graph {
   backend_descriptor window_of(convolution const& c, convolution_options const& o) const {
     check(c, o);
     backend_descriptor d(*api_, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR, "a convolution");
-    std::int64_t const strides[2] = {c.stride, c.stride};
-    std::int64_t const dilations[2] = {1, 1};
+    std::int64_t const strides[2] = {c.stride, c.columns().stride};
+    std::int64_t const dilations[2] = {c.row_dilation, c.column_dilation};
     std::int64_t const before[2] = {c.pad_top, c.pad_left};
     std::int64_t const behind[2] = {c.pad_bottom, c.pad_right};
     d.set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_DATA_FLOAT);

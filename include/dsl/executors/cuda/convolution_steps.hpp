@@ -39,8 +39,8 @@ class convolution_steps {
     bool const slice = out.at.channels != out.shape.channels;
     tensor_at const packed = slice ? beside(out) : out;
     if (!slice || !through_library(c, f, in, packed))
-      r_.launch(kernels::convolution_forward(r_.type, r_.batch(), in.shape, out.shape, n.window, f.relu), in.data,
-                f.kernel, f.bias, packed.data);
+      r_.launch(kernels::convolution_forward(r_.type, r_.batch(), in.shape, out.shape, n.window, f.relu, n.groups),
+                in.data, f.kernel, f.bias, packed.data);
     if (slice)
       r_.launch(kernels::copy(r_.type, out.pixels, out.shape.channels, packed.at, out.at, false),
                 kernels::sum_inputs{{packed.data}}, out.data);
@@ -54,8 +54,8 @@ class convolution_steps {
     if (convolve(c, {.pass = convolution_pass::backward_weights}, {in.data, stage, nullptr, dy.data}))
       stage_gradient(k);
     else
-      r_.launch(kernels::convolution_backward_weights(r_.type, r_.batch(), in.shape, dy.shape, n.window), in.data,
-                dy.data, r_.parts.arena.gradient(k));
+      r_.launch(kernels::convolution_backward_weights(r_.type, r_.batch(), in.shape, dy.shape, n.window, n.groups),
+                in.data, dy.data, r_.parts.arena.gradient(k));
     if (b >= 0)
       r_.launch(kernels::channel_sums(r_.type, dy.pixels, dy.shape.channels, dy.at), dy.data,
                 r_.parts.arena.gradient(b));
@@ -69,8 +69,9 @@ class convolution_steps {
     if (convolve(c, {.pass = convolution_pass::backward_data, .accumulate = accumulate},
                  {dx.data, kernel, nullptr, dy.data}))
       return;
-    r_.launch(kernels::convolution_backward_data(r_.type, r_.batch(), dx.shape, dy.shape, n.window, accumulate),
-              dy.data, kernel, dx.data);
+    r_.launch(
+        kernels::convolution_backward_data(r_.type, r_.batch(), dx.shape, dy.shape, n.window, accumulate, n.groups),
+        dy.data, kernel, dx.data);
   }
   /// Stores which gradients are in the storage type, as one byte for every 16 numbers of the arena. Call it after the
   /// last step.

@@ -10,11 +10,6 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// Whether a window has the same stride along rows and columns, and no dilation.
-[[gnu::cold]] constexpr bool has_usual_steps(node const& n) {
-  return n.window.strides_by(n.window.stride) && !n.window.is_dilated();
-}
-
 /// Whether there are kernels for a node's operation.
 [[gnu::cold]] constexpr bool has_kernels(node const& n) {
   switch (n.kind) {
@@ -26,6 +21,7 @@ namespace dsl::cu::TYPENET_MODE {
     case op::head_norm:
     case op::dropout:
     case op::flatten:
+    case op::conv2d:
     case op::dense:
     case op::concat:
     case op::add:
@@ -47,7 +43,6 @@ namespace dsl::cu::TYPENET_MODE {
     case op::stochastic_depth: return true;
     case op::max_pool2d:
     case op::avg_pool2d: return !n.window.is_dilated();
-    case op::conv2d: return n.groups == 1 && has_usual_steps(n);
     default: return false;
   }
 }
@@ -59,10 +54,9 @@ namespace dsl::cu::TYPENET_MODE {
   if (output_count(g) > 1) throw executor_error("cuda: named_output is not supported; use another executor");
   for (int n = 0; n < g.size.nodes; ++n)
     if (node const& x = g.nodes[n]; !has_kernels(x))
-      throw executor_error(detail::message(
-          {"cuda: ", detail::kernel_word_of(x),
-           !has_usual_steps(x) ? " with dilation, or with different strides for rows and columns," : "",
-           " has no kernel for this device; found it as ", detail::layer_place(g, x.scope), "; use another executor"}));
+      throw executor_error(
+          detail::message({"cuda: ", detail::kernel_word_of(x), " has no kernel for this device; found it as ",
+                           detail::layer_place(g, x.scope), "; use another executor"}));
 }
 
 }  // namespace dsl::cu::TYPENET_MODE

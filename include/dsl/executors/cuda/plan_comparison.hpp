@@ -29,8 +29,8 @@ inline written_tensor written_by(convolution const& c, convolution_options const
     case convolution_pass::backward_data:
       return {static_cast<std::byte*>(t.input), c.input_count() / c.in_channels, c.in_channels, c.in_channels, bytes};
     case convolution_pass::backward_weights:
-      return {static_cast<std::byte*>(t.kernel), c.kernel_count() / c.in_channels, c.in_channels, c.in_channels,
-              o.float_gradient ? 4 : bytes};
+      return {static_cast<std::byte*>(t.kernel), c.kernel_count() / c.group_in_channels(), c.group_in_channels(),
+              c.group_in_channels(), o.float_gradient ? 4 : bytes};
     default:
       return {static_cast<std::byte*>(t.output), c.output_count() / c.out_channels, c.out_channels,
               std::max(c.output_pitch, c.out_channels), bytes};

@@ -1,7 +1,7 @@
 R"cuda(
 // SPDX-License-Identifier: MIT
 // Direct convolutions, for cases in which cuDNN has no plan: they are correct for every shape, and not fast. x and y
-// are packed channels-last, kernels are packed (out, height, width, in).
+// are packed channels-last, kernels are packed (out, height, width, in / groups).
 
 namespace dsl_kernels {
 
@@ -9,14 +9,19 @@ struct convolution_shape {
   int batch;
   int in_channels, in_height, in_width;
   int out_channels, out_height, out_width;
-  int window_height, window_width, stride, pad_top, pad_left;
-  int lanes;  // channels of the input that a thread reads at once
+  int window_height, window_width, stride, column_stride, pad_top, pad_left, row_dilation, column_dilation;
+  int groups;  // of channels: each group of outputs depends on one group of inputs
+  int lanes;   // channels of the input that a thread reads at once, which are in one group
   int relu, accumulate;
 };
 
+// Returns the number of a group's input channels, or of its output channels.
+DEVICE int group_in(convolution_shape const& s) { return s.in_channels / s.groups; }
+DEVICE int group_out(convolution_shape const& s) { return s.out_channels / s.groups; }
+
 // Returns the number of values in a kernel before (o, i, j, 0).
 DEVICE long long kernel_at(convolution_shape const& s, int o, int i, int j) {
-  return ((static_cast<long long>(o) * s.window_height + i) * s.window_width + j) * s.in_channels;
+  return ((static_cast<long long>(o) * s.window_height + i) * s.window_width + j) * group_in(s);
 }
 
 // A thread computes one output. bias may be null.
@@ -27,18 +32,21 @@ DEVICE void convolution_forward_lanes(convolution_shape const& s, T const* x, T 
   if (unit >= s.batch * s.out_height * s.out_width * s.out_channels) return;
   int const o = unit % s.out_channels;
   int const pixel = unit / s.out_channels;
-  int const column = pixel % s.out_width * s.stride - s.pad_left;
-  int const row = pixel / s.out_width % s.out_height * s.stride - s.pad_top;
+  int const first_column = pixel % s.out_width * s.column_stride - s.pad_left;
+  int const first_row = pixel / s.out_width % s.out_height * s.stride - s.pad_top;
   int const sample = pixel / (s.out_width * s.out_height);
   slice const packed{s.in_channels, 0};
+  int const first_channel = o / group_out(s) * group_in(s);
   float sum = 0;
   for (int i = 0; i < s.window_height; ++i)
     for (int j = 0; j < s.window_width; ++j) {
-      if (row + i < 0 || row + i >= s.in_height || column + j < 0 || column + j >= s.in_width) continue;
-      T const* const from = at(x, packed, (sample * s.in_height + row + i) * s.in_width + column + j, 0);
+      int const row = first_row + i * s.row_dilation;
+      int const column = first_column + j * s.column_dilation;
+      if (row < 0 || row >= s.in_height || column < 0 || column >= s.in_width) continue;
+      T const* const from = at(x, packed, (sample * s.in_height + row) * s.in_width + column, first_channel);
       T const* const k = kernel + kernel_at(s, o, i, j);
       float part = 0;
-      for (int c = 0; c < s.in_channels; c += L) {
+      for (int c = 0; c < group_in(s); c += L) {
         floats<L> const a = load<L>(from + c);
         floats<L> const b = load<L>(k + c);
         for (int l = 0; l < L; ++l) part += a.v[l] * b.v[l];
@@ -70,18 +78,23 @@ DEVICE void convolution_backward_data_lanes(convolution_shape const& s, T const*
   int const row = p.pixel / s.in_width % s.in_height + s.pad_top;
   int const sample = p.pixel / (s.in_width * s.in_height);
   slice const packed{s.out_channels, 0};
+  int const group = p.channel / group_in(s);
+  int const first_output = group * group_out(s);
+  int const channel = p.channel - group * group_in(s);
   floats<L> sum{};
   for (int i = 0; i < s.window_height; ++i)
     for (int j = 0; j < s.window_width; ++j) {
-      int const y_row = (row - i) / s.stride;
-      int const y_column = (column - j) / s.stride;
-      if (row < i || column < j || y_row * s.stride != row - i || y_column * s.stride != column - j) continue;
+      int const down = row - i * s.row_dilation;
+      int const right = column - j * s.column_dilation;
+      int const y_row = down / s.stride;
+      int const y_column = right / s.column_stride;
+      if (down < 0 || right < 0 || y_row * s.stride != down || y_column * s.column_stride != right) continue;
       if (y_row >= s.out_height || y_column >= s.out_width) continue;
-      T const* const from = at(dy, packed, (sample * s.out_height + y_row) * s.out_width + y_column, 0);
+      T const* const from = at(dy, packed, (sample * s.out_height + y_row) * s.out_width + y_column, first_output);
       floats<L> part{};
-      for (int o = 0; o < s.out_channels; ++o) {
+      for (int o = 0; o < group_out(s); ++o) {
         float const d = widened(from[o]);
-        floats<L> const k = load<L>(kernel + kernel_at(s, o, i, j) + p.channel);
+        floats<L> const k = load<L>(kernel + kernel_at(s, first_output + o, i, j) + channel);
         for (int l = 0; l < L; ++l) part.v[l] += d * k.v[l];
       }
       for (int l = 0; l < L; ++l) sum.v[l] += part.v[l];
@@ -104,11 +117,12 @@ template <int L, class T>
 DEVICE void convolution_backward_weights_lanes(convolution_shape const& s, T const* x, T const* dy, float* dkernel) {
   int const unit = global_thread();
   int const places = s.window_height * s.window_width;
-  if (unit >= s.out_channels * places * (s.in_channels / L)) return;
-  place const p = place_of<L>(unit, s.in_channels);
+  if (unit >= s.out_channels * places * (group_in(s) / L)) return;
+  place const p = place_of<L>(unit, group_in(s));
   int const o = p.pixel / places;
-  int const i = p.pixel % places / s.window_width - s.pad_top;
-  int const j = p.pixel % s.window_width - s.pad_left;
+  int const i = p.pixel % places / s.window_width * s.row_dilation - s.pad_top;
+  int const j = p.pixel % s.window_width * s.column_dilation - s.pad_left;
+  int const channel = o / group_out(s) * group_in(s) + p.channel;
   floats<L> sum{};
   for (int n = 0; n < s.batch; ++n)
     for (int y_row = 0; y_row < s.out_height; ++y_row) {
@@ -116,17 +130,17 @@ DEVICE void convolution_backward_weights_lanes(convolution_shape const& s, T con
       if (row < 0 || row >= s.in_height) continue;
       floats<L> part{};  // the sum over a row, since a single sum over a million pixels would lose digits
       for (int y_column = 0; y_column < s.out_width; ++y_column) {
-        int const column = y_column * s.stride + j;
+        int const column = y_column * s.column_stride + j;
         if (column < 0 || column >= s.in_width) continue;
         float const d =
             widened(*at(dy, slice{s.out_channels, 0}, (n * s.out_height + y_row) * s.out_width + y_column, o));
         floats<L> const v =
-            load<L>(at(x, slice{s.in_channels, 0}, (n * s.in_height + row) * s.in_width + column, p.channel));
+            load<L>(at(x, slice{s.in_channels, 0}, (n * s.in_height + row) * s.in_width + column, channel));
         for (int l = 0; l < L; ++l) part.v[l] += d * v.v[l];
       }
       for (int l = 0; l < L; ++l) sum.v[l] += part.v[l];
     }
-  store<L>(dkernel + static_cast<long long>(p.pixel) * s.in_channels + p.channel, sum);
+  store<L>(dkernel + static_cast<long long>(p.pixel) * group_in(s) + p.channel, sum);
 }
 
 template <class T, int L = 0>

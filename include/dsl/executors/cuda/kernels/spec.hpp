@@ -85,7 +85,6 @@ inline constexpr long long largest_count = 2'000'000'000;
 
 inline void append(std::vector<constant>& to, constant c) { to.push_back(c); }
 inline void append(std::vector<constant>& to, slice s) { to.insert(to.end(), {s.channels, s.offset}); }
-inline void append(std::vector<constant>& to, window const& w) { to.insert(to.end(), {w.height, w.width, w.stride}); }
 
 /// Returns the members of a kernel's shape in their order, nested ones included.
 template <class... Members>
