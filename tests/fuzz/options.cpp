@@ -5,14 +5,13 @@
 #include <dsl/towers/launcher.hpp>
 #include <dsl/warning.hpp>
 
-#include <bit>
-#include <cmath>
 #include <cstdint>
 #include <cstdlib>
-#include <limits>
+#include <iterator>
 #include <string>
 #include <vector>
 
+#include "fuzz/choices.hpp"
 #include "fuzz/state_network.hpp"
 #include "fuzz/targets.hpp"
 
@@ -20,52 +19,12 @@ namespace {
 
 using namespace dsl;
 
-/// Numbers made from bytes, as long as there are any; then zeros.
-class choices {
- public:
-  explicit choices(std::string_view bytes) : rest_(bytes) {}
-
-  std::uint8_t byte() {
-    if (rest_.empty()) return 0;
-    auto const b = static_cast<std::uint8_t>(rest_.front());
-    rest_.remove_prefix(1);
-    return b;
-  }
-  bool flag() { return byte() % 2 == 1; }
-  std::uint64_t word() {
-    std::uint64_t w = 0;
-    for (int i = 0; i < 8; ++i) w = w << 8 | byte();
-    return w;
-  }
-  /// An ordinary number, one at a limit, or any bits at all.
-  double number() {
-    constexpr double limit = std::numeric_limits<double>::max(), none = std::numeric_limits<double>::quiet_NaN();
-    constexpr double known[] = {0.1,  0.9, 0.01, 0,       -0.0,  1,      -1,   0.5,
-                                1e-7, 2,   1e30, -1e-300, limit, -limit, none, HUGE_VAL};
-    std::uint8_t const b = byte();
-    return b < std::size(known) ? known[b] : b < 250 ? b / 250.0 : std::bit_cast<double>(word());
-  }
-  int whole() {
-    constexpr int known[] = {1, 2, 4, 0, -1, 3, std::numeric_limits<int>::max(), std::numeric_limits<int>::min()};
-    std::uint8_t const b = byte();
-    return b < std::size(known) ? known[b] : b < 128 ? b : static_cast<int>(static_cast<std::uint32_t>(word()));
-  }
-  std::string text() {
-    std::string t(rest_.substr(0, rest_.find('\0')));
-    rest_.remove_prefix(std::min(rest_.size(), t.size() + 1));
-    return t;
-  }
-
- private:
-  std::string_view rest_;
-};
-
 /// Of the numbers of threads that are allowed, a few are enough.
 int few(int threads) { return threads > 2 && threads <= 1024 ? 2 : threads; }
 
-gradient_clip any_clip(choices& c) { return {.norm = c.flag() ? c.number() : 0}; }
+gradient_clip any_clip(fuzz::choices& c) { return {.norm = c.flag() ? c.number() : 0}; }
 
-compile_options any_compile_options(choices& c) {
+compile_options any_compile_options(fuzz::choices& c) {
   constexpr loss losses[] = {loss::mean_squared_error, loss::categorical_crossentropy, loss::mean_absolute_error,
                              loss::binary_crossentropy};
   compile_options o{.loss = losses[c.byte() % std::size(losses)], .seed = c.word()};
@@ -78,14 +37,14 @@ compile_options any_compile_options(choices& c) {
 }
 
 template <class Optimizer>
-trainer compiled(choices& c, Optimizer const& rule) {
+trainer compiled(fuzz::choices& c, Optimizer const& rule) {
   compile_options const o = any_compile_options(c);
   if (c.flag()) return compile<fuzz::small_network>(reference{}, rule, o);
   int const threads = few(c.whole());
   return compile<fuzz::small_network>(native{.threads = threads}, rule, o);
 }
 
-trainer any_trainer(choices& c) {
+trainer any_trainer(fuzz::choices& c) {
   double const rate = c.number();
   switch (c.byte() % 4) {
     case 0: {
@@ -112,7 +71,7 @@ trainer any_trainer(choices& c) {
   }
 }
 
-std::vector<callback_handle> any_callbacks(choices& c) {
+std::vector<callback_handle> any_callbacks(fuzz::choices& c) {
   std::vector<callback_handle> all;
   switch (c.byte() % 8) {
     case 0: break;
@@ -133,7 +92,7 @@ std::vector<callback_handle> any_callbacks(choices& c) {
   return all;
 }
 
-bool fits(choices& c) {
+bool fits(fuzz::choices& c) {
   static dataset const data = [] {
     std::vector<std::uint8_t> pixels(5 * 4);
     for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<std::uint8_t>(i * 37 % 251);
@@ -159,7 +118,7 @@ bool fits(choices& c) {
 }
 
 /// The variables of the launcher, and the one that limits the instruction sets.
-bool starts(choices& c) {
+bool starts(fuzz::choices& c) {
   char const* const names[] = {
       "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "SLURM_STEP_NUM_TASKS", "PMI_RANK", "PMI_SIZE",
       "SLURM_PROCID"};
@@ -181,6 +140,6 @@ bool starts(choices& c) {
 
 bool dsl::fuzz::options(std::string_view bytes) {
   on_warning = [](char const*) {};
-  choices c(bytes);
+  fuzz::choices c(bytes);
   return c.byte() == 'e' ? starts(c) : fits(c);
 }

@@ -221,6 +221,44 @@ void others() {
   seed("pattern", "bad_brace", "w{epoch");
 }
 
+#ifdef TYPENET_HAS_KERAS_H5
+/// The bytes say how the tree begins, the options of the load, how HDF5 writes (four), and then the changes.
+void trees() {
+  auto const tree = [](char const* name, std::initializer_list<int> all) {
+    std::string bytes;
+    for (int b : all) bytes += static_cast<char>(b);
+    seed("keras_h5", name, bytes);
+  };
+  // of the names, 2 is the variables of conv2d, 17 its kernel, 24 the bias of dense, 240 to 245 are others
+  tree("good_saved", {1, 0, 0, 0, 0, 0});
+  tree("good_activation", {1, 1, 0, 0, 0, 0, 7, 240, 0, 0, 0, 0});
+  tree("good_latest_format", {1, 0, 1, 1, 1, 1, 1, 0, 1});
+  // float16; bfloat16 in an opaque type, with the attribute that says so
+  tree("good_halves",
+       {1, 0, 0, 0, 0, 0, 8, 17, 1, 3, 1, 4, 7, 0, 0, 5, 8, 24, 1, 6, 1, 4, 7, 0, 0, 9, 9, 24, 8, 1, 0, 0, 1, 0, 1, 0});
+  tree("good_lenient", {1, 4, 0, 0, 0, 0, 0, 24});
+  tree("good_mismatch", {1, 8, 0, 0, 0, 0, 8, 24, 1, 0, 0, 7, 0, 0, 3});
+  tree("good_only", {1, 16, 0, 0, 0, 0, 0, 0, 24});
+  tree("good_unused", {1, 32, 0, 0, 0, 0, 0, 6, 17, 242, 0});
+  tree("good_committed_type", {1, 0, 0, 0, 0, 0, 10, 244, 0, 0});
+  tree("good_hard_link", {1, 0, 0, 0, 0, 0, 1, 17, 244, 2, 244, 17});
+  tree("bad_activations", {1, 1, 0, 0, 0, 0});
+  tree("bad_missing", {1, 0, 0, 0, 0, 0, 0, 24});
+  tree("bad_unexpected", {1, 0, 0, 0, 0, 0, 6, 17, 242, 0});
+  tree("bad_shape", {1, 0, 0, 0, 0, 0, 8, 24, 1, 0, 0, 7, 0, 0, 3});
+  tree("bad_integers", {1, 0, 0, 0, 0, 0, 8, 24, 1, 7, 1, 4, 7, 0, 0, 3});
+  tree("bad_unwritten", {1, 0, 0, 0, 0, 0, 8, 24, 1, 0, 4, 7, 0, 1});
+  tree("bad_chunks", {1, 0, 0, 0, 0, 0, 8, 24, 1, 0, 4, 1, 1, 1, 1, 0, 0, 3});
+  tree("bad_soft_link", {1, 0, 0, 0, 0, 0, 1, 17, 244, 3, 244, 17, 0});
+  tree("bad_external_link", {1, 0, 0, 0, 0, 0, 0, 17, 4, 17, 17});
+  tree("bad_own_link", {1, 0, 0, 0, 0, 0, 5, 17, 1, 'x', 0});
+  tree("bad_group", {1, 0, 0, 0, 0, 0, 7, 17, 1, 0, 0, 2});
+  tree("bad_cycle", {1, 0, 0, 0, 0, 0, 2, 0, 252, 'l', 'a', 'y', 'e', 'r', 's', '/', 'a', 0});
+  tree("good_two_ways", {1, 0, 0, 0, 0, 0, 7, 241, 0, 0, 0, 0, 11, 241, 11, 241, 11, 241});
+  tree("bad_two_ways", {1, 0, 0, 0, 0, 0, 11, 2, 11, 2});
+}
+#endif
+
 #ifdef TYPENET_HAS_ONNX
 void networks() {
   auto const bytes_of = []<class Network>(Network*) {
@@ -276,6 +314,9 @@ int main(int argc, char** argv) {
       others();
 #ifdef TYPENET_HAS_CUDA
   cached_plans();
+#endif
+#ifdef TYPENET_HAS_KERAS_H5
+  trees();
 #endif
 #ifdef TYPENET_HAS_ONNX
   networks();

@@ -26,6 +26,10 @@ bool classes(std::string_view bytes);
 bool events(std::string_view bytes);
 /// An ONNX file as a network: its header, graph and weights.
 bool onnx(std::string_view bytes);
+/// The weights in one of Keras's .weights.h5 files. The bytes are no file: HDF5 itself writes the file, since other
+/// bytes would find the mistakes of HDF5's parser. They are the options of the load, how HDF5 writes, and the changes
+/// to a tree that begins as what save_keras_h5 writes.
+bool keras_h5(std::string_view bytes);
 /// A text, whose characters become tokens and samples.
 bool text(std::string_view bytes);
 /// The pattern of a file name, such as "{epoch:02d}".
@@ -60,6 +64,9 @@ inline constexpr named_target targets[] = {
     {"graphs", graphs},
 #ifdef TYPENET_HAS_ONNX
     {"onnx", onnx},
+#endif
+#ifdef TYPENET_HAS_KERAS_H5
+    {"keras_h5", keras_h5},
 #endif
 #ifdef TYPENET_FUZZ_HAS_CLI11
     {"command_line", command_line},
