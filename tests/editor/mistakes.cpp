@@ -16,7 +16,7 @@ auto t = compile<model>(sgd{.learning_rate = 0.01});
 
 namespace kernel_is_too_large {
 using model = network<image<3, 8, 8>, max_pool2d<2>, conv2d<8, 5, 5, 1, padding::valid>, flatten, dense<10>, softmax>;
-// MARKED: conv2d: the kernel is larger than its padded input
+// MARKED: conv2d: the kernel, with its dilation, covers more rows or columns than its padded input has
 static_assert(model::parameter_count == 1'498);
 }  // namespace kernel_is_too_large
 
@@ -24,7 +24,7 @@ namespace nothing_is_left_to_pool {
 template <int Filters>
 struct block : sequential<conv_module<Filters, 3>, max_pool2d<2>> {};
 using model = network<image<3, 8, 8>, block<8>, block<16>, block<32>, block<64>, flatten, dense<10>, softmax>;
-// MARKED: pool2d: the window is larger than its input
+// MARKED: max_pool2d, avg_pool2d: the window is larger than its padded input
 auto t = compile<model>(native{}, sgd{.learning_rate = 0.01});
 }  // namespace nothing_is_left_to_pool
 
@@ -43,7 +43,7 @@ auto t = compile<model>(sgd{.learning_rate = 0.01});
 
 namespace channels_are_last {
 using model = network<image<32, 32, 3>, conv_module<8, 3>, global_avg_pool2d, dense<10>, softmax>;
-// MARKED: image: channels come first
+// MARKED: image: the channels seem to come last
 constexpr auto parameters = model::parameter_count;
 }  // namespace channels_are_last
 
@@ -61,7 +61,7 @@ auto t = compile<model>(sgd{.learning_rate = 0.01});
 
 namespace relu_comes_before_softmax {
 using model = network<features<4>, dense<16>, relu, dense<3>, relu, softmax>;
-// MARKED: softmax: a relu, sigmoid, dropout, stochastic_depth or second softmax must not come directly before it
+// MARKED: softmax: its input must not come from a relu, sigmoid, dropout, stochastic_depth or another softmax
 auto t = compile<model>(sgd{.learning_rate = 0.01});
 }  // namespace relu_comes_before_softmax
 

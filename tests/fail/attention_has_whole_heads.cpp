@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: attention: the input's channels must be queries, keys and values of equal size, and the number of heads must divide that size; change the number of heads or the layer before it
+// EXPECT: attention: the number of heads must divide a third of the input's channels, because the channels are queries, keys and values; change the number of heads, or put pointwise_dense<3 * Width> before it, where Width is a multiple of the number of heads
 // EXPECT-RE: dsl::at<1>, (Layer=)?dsl::attention<5>, (Heads=)?5, (Channels=)?12
 #include <dsl/language.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: pool2d: the window is larger than its input; use a smaller window or global_avg_pool2d
+// EXPECT: max_pool2d, avg_pool2d: the window is larger than its padded input; use a smaller window, more padding, or global_avg_pool2d
 // EXPECT-RE: pool_window_fits_input<.*at<0, 11>.*dsl::avg_pool2d<7
 // An assertion about a broken network adds no second error.
 #include <dsl/language.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // LINES: 5
-// EXPECT: compile: it does not have this option; it has loss, losses, seed, batch_norm_momentum, unbiased_running_variance, label_smoothing, class_weights, loss_weights and verify; learning rates belong to the optimizer
+// EXPECT: compile: it does not have this option; it has loss, losses, seed, batch_norm_momentum, unbiased_running_variance, label_smoothing, class_weights, loss_weights and verify; the optimizer, with its learning rate, is an argument before the options; epochs, batch_size and metrics are options of fit()
 // EXPECT-RE: compile_has_this_option<.*field::metrics
 #include <dsl/dsl.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: compile: it takes a network; give it network<image<3, 32, 32>, ...> with your layers in it
+// EXPECT: compile: it takes a network in angle brackets; write compile<model>(...), where model is network<image<3, 32, 32>, ...> with your layers in it
 // EXPECT-RE: compile_takes_a_network<.*nothing
 #include <dsl/dsl.hpp>
 

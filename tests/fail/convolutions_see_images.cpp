@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: conv2d: its input is flat, without rows and columns; put it before flatten and dense, or begin with image<channels, height, width>
+// EXPECT: conv2d: its input is flat, without rows and columns; put it before flatten and dense, or begin with image<channels, height, width>; if it is intended, put the network's input in intended<...>
 // EXPECT-RE: convolutions_see_images<.*dsl::at<4>, (Layer=)?dsl::conv2d<16, 3.*, (KernelH=)?3, (KernelW=)?3, .*shape\{2048, 1, 1\}
 // Such a convolution could be computed, but eight of the nine numbers of each kernel would see only padding. A layer
 // between flatten and the convolution does not change this.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: conv2d: the kernel is larger than its padded input; use a smaller kernel or padding::same
+// EXPECT: conv2d: the kernel, with its dilation, covers more rows or columns than its padded input has; use a smaller kernel or dilation, more padding, or padding::same
 // EXPECT-RE: dsl::at<1, 1, 1, 1, 0>::in<backbone<9>, stage<32, 9>, dsl::conv_module<32, 9, 9
 // EXPECT-RE: (Layer=)?dsl::conv2d<32, 9, 9.*, (KernelH=)?9, (KernelW=)?9, .*shape\{16, 8, 8\}
 // An error deep inside modules shows the position, the modules on the way, and the innermost layer.

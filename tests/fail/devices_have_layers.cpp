@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: on: no layer is on this device; number the devices 0, 1, 2 without gaps
+// EXPECT: on: a device has no layers; the error's last three template arguments are the number of devices, the device without layers, and its number of layers; number the devices 0, 1, 2 without gaps
 // EXPECT-RE: devices_have_layers<.*, (Devices=)?3, (Device=)?1
 #include <dsl/language.hpp>
 #include <dsl/placement/on.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: conv2d: the kernel is larger than its padded input; use a smaller kernel or padding::same
+// EXPECT: conv2d: the kernel, with its dilation, covers more rows or columns than its padded input has; use a smaller kernel or dilation, more padding, or padding::same
 // EXPECT-RE: dsl::at<1>, (Layer=)?dsl::conv2d<16, 5, 5, 1, .*>, (KernelH=)?5, (KernelW=)?5, .*shape\{8, 8, 4\}
 #include <dsl/language.hpp>
 

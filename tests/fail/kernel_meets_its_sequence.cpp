@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: conv1d: most of the kernel would lie in the padding; use a shorter kernel, or begin with sequence<channels, length>
+// EXPECT: conv1d: most of the kernel, with its dilation, would lie in the padding; use a shorter kernel or a smaller dilation, or begin with sequence<channels, length>; if it is intended, put the network's input in intended<...>
 // EXPECT-RE: dsl::at<0>, (Layer=)?dsl::conv1d<8, 3>, (Length=)?3, (Input=)?1
 #include <dsl/language.hpp>
 

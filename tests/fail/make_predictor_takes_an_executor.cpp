@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: make_predictor: it takes a network in angle brackets, an executor and, if needed, a trainer whose weights it copies, or the weights of a predictor or of an engine that it shares; write make_predictor<model>(native{})
+// EXPECT: make_predictor: it takes a network in angle brackets, an executor and, if needed, a trainer, whose weights it copies, or p.weights() of a predictor or an engine p, whose weights it shares; write make_predictor<model>(native{})
 // EXPECT-RE: make_predictor_takes_an_executor<.*nothing.*native.*trainer
 #include <dsl/dsl.hpp>
 #include <dsl/training/predictor.hpp>

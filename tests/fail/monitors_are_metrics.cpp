@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // LINES: 5
-// EXPECT: monitor: it must be a metric: train_loss, train_accuracy, val_loss, val_accuracy, or a type with name, more_is_better, of_validation and of(epoch_record)
+// EXPECT: monitor: it must be train_loss, train_accuracy, val_loss, val_accuracy, val_metric<f1_score<>> for a score of .metrics, or a type with name, more_is_better, of_validation and of(epoch_record)
 // EXPECT-RE: monitors_are_metrics<.*f1_score, (IsMetric=)?(false|\(bool\)0|0)
 // A name that is not declared at all is an error of the compiler itself.
 #include <dsl/callbacks.hpp>

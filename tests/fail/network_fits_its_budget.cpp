@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: memory_budget: a training step must fit in the bytes allowed; Least is what the step needs if it computes values again instead of keeping them; allow more, or use a smaller batch or network
+// EXPECT: memory_budget: a training step must fit in the bytes allowed; the error's first three template arguments are the batch, the bytes allowed, and the fewest bytes that a step needs even if it computes values again; allow more, or use a smaller batch or network
 // EXPECT-RE: network_fits_its_budget<.*(Batch=)?16, (Allowed=)?102400(LL)?, (Least=)?[0-9]{6}
 #include <dsl/language.hpp>
 

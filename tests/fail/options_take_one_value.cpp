@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: fit: an option takes one value, not a list; the error's template arguments are the option, the type that it takes, and the number of values found; augment takes several steps as in_order{...}
+// EXPECT: fit, compile: an option takes one value, not a list; the error's template arguments are the option, the type that it takes, and the number of values found; to combine augmentations, write .augment = in_order{...}
 // EXPECT-RE: options_take_one_value<.*augment, .*augmentation, .*2
 #include <dsl/data/crop_and_cutout.hpp>
 #include <dsl/dsl.hpp>

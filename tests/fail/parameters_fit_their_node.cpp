@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: parameter: its dims must fit its node; a kernel has {out, in, height, width}, others {channels, 1, 1, 1}
+// EXPECT: parameter: its dims must fit its node; the error's last three template arguments are the index of the wrong dim, the size that the node needs there, and the size found; for example, the kernel of a conv2d is {out, in / groups, height, width}, and its bias {out, 1, 1, 1}
 // EXPECT-RE: parameters_fit_their_node<.*dsl::at<1>, (Layer=)?widen<32>, (Kind=)?.*(conv2d|op\)1)
 // EXPECT-RE: (Parameter=)?.*(kernel|role\)0), (Dimension=)?0, (Wanted=)?32, (Found=)?16
 // The first two dims of the kernel are exchanged.

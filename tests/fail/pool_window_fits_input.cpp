@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: pool2d: the window is larger than its input; use a smaller window or global_avg_pool2d
+// EXPECT: max_pool2d, avg_pool2d: the window is larger than its padded input; use a smaller window, more padding, or global_avg_pool2d
 // EXPECT-RE: dsl::at<1>, (Layer=)?dsl::avg_pool2d<7(, 7)?>, (PoolH=)?7, (PoolW=)?7, (Input=)?.*shape\{8, 6, 6\}
 #include <dsl/language.hpp>
 

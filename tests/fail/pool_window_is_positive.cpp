@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: pool2d: the window's height and width must be at least 1
+// EXPECT: max_pool2d, avg_pool2d: the window's height and width must be at least 1
 // EXPECT-RE: dsl::at<0>, (Layer=)?dsl::avg_pool2d<0, 1>, (PoolH=)?0, (PoolW=)?0
 #include <dsl/language.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: tap: an earlier tap has the same name, and no from<...> between them reads it; give one of them another name, or put such a from<...> before this tap
-// EXPECT-RE: taps_are_read_before_their_name_is_used_again<.*dsl::at<3>, (Layer=)?(dsl::tap<.*|second), (First=)?0, (Second=)?1
+// EXPECT: tap: an earlier tap has the same name, and nothing reads its value before this tap replaces it; give one of the two taps another name, or put a from<...> of this name between them
+// EXPECT-RE: taps_are_read_before_their_name_is_used_again<.*dsl::at<3>, (Layer=)?(dsl::tap<.*|second)
 #include <dsl/language.hpp>
 
 #ifdef FIXED

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: sequence: the kernel or window is longer than its padded input; use a shorter one
+// EXPECT: sequence: the kernel or window, with its dilation, covers more positions than its padded input has; use a shorter kernel or window, a smaller dilation or more padding
 // EXPECT-RE: dsl::at<1>, (Layer=)?dsl::avg_pool1d<20>, (Length=)?20, (PaddedInput=)?16
 #include <dsl/language.hpp>
 

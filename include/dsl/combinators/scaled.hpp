@@ -10,8 +10,9 @@ namespace detail {
 
 template <number Factor>
 struct learning_rate_factor {
-  static_assert(static_cast<double>(Factor) >= 0 && static_cast<double>(Factor) < 1e30,
-                "learning_rate: a factor must be at least 0 and less than 1e30; to train nothing, use frozen<...>");
+  static_assert(
+      static_cast<double>(Factor) >= 0 && static_cast<double>(Factor) < 1e30,
+      "learning_rate: a factor must be at least 0 and less than 1e30; to keep layers unchanged, use frozen<...>");
   static constexpr update_factors value{.learning_rate = static_cast<double>(Factor)};
 };
 template <number Factor>

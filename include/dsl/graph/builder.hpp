@@ -23,7 +23,6 @@ inline constexpr int all_scopes = 0x7fffffff;
 struct tapped_value {
   name own{};
   value named{};
-  int number = 0;  // in the order in which taps run
   bool is_read = false;
   tapped_value* before = nullptr;
 };
@@ -141,10 +140,8 @@ class builder {
   constexpr void tap(detail::name own, value v) {
     mark_scope();
     detail::tapped_value const* const other = find_tap(own);
-    if (other != nullptr)
-      require(other->is_read,
-              {.broken = rule::taps_are_read_before_their_name_is_used_again, .wanted = other->number, .found = taps_});
-    last_tap_ = new detail::tapped_value{own, v, taps_, false, last_tap_};
+    if (other != nullptr) require(other->is_read, {.broken = rule::taps_are_read_before_their_name_is_used_again});
+    last_tap_ = new detail::tapped_value{own, v, false, last_tap_};
     ++taps_;
   }
   /// Returns the last value that has been given this name: what from<"name"> reads. If there is none, breaks a rule and

@@ -87,7 +87,7 @@ constexpr void require_length(builder& b, value const& in, int length, int span,
 }
 
 constexpr value lower_conv1d(builder& b, value in, int filters, conv1d_arguments o) {
-  b.require(o.wrong < 0, {.broken = rule::options_belong_to_the_layer, .first = in.shape, .found = o.wrong + 1});
+  b.require(o.wrong < 0, {.broken = rule::options_belong_to_the_layer, .first = in.shape, .found = o.wrong + 2});
   require_sequence(b, in);
   int const length = in.shape.width;
   if ((o.given & window_arguments::stride_bit) == 0) o.stride = o.column_stride = 1;

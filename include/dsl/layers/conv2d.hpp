@@ -105,7 +105,7 @@ constexpr void require_filters_first(builder& b, value const& in, int filters, c
 }
 
 constexpr value lower_conv2d(builder& b, value in, int filters, conv2d_arguments o) {
-  b.require(o.wrong < 0, {.broken = rule::options_belong_to_the_layer, .first = in.shape, .found = o.wrong + 1});
+  b.require(o.wrong < 0, {.broken = rule::options_belong_to_the_layer, .first = in.shape, .found = o.wrong + 2});
   if ((o.given & window_arguments::stride_bit) == 0) o.stride = o.column_stride = 1;
   b.require(filters > 0, {.broken = rule::filters_are_positive, .first = in.shape, .found = filters});
   b.require(o.height > 0 && o.width > 0,

@@ -16,7 +16,7 @@ struct conv2d_transpose_arguments : conv2d_arguments {
 constexpr value lower_conv2d_transpose(builder& b, value in, int filters, conv2d_transpose_arguments o) {
   if ((o.given & window_arguments::stride_bit) == 0) o.stride = o.column_stride = 1;
   int const channels = in.shape.channels, groups = o.groups > 0 ? o.groups : 1;
-  b.require(o.wrong < 0, {.broken = rule::options_belong_to_the_layer, .first = in.shape, .found = o.wrong + 1});
+  b.require(o.wrong < 0, {.broken = rule::options_belong_to_the_layer, .first = in.shape, .found = o.wrong + 2});
   b.require(filters > 0, {.broken = rule::filters_are_positive, .first = in.shape, .found = filters});
   b.require(o.height > 0 && o.width > 0,
             {.broken = rule::kernel_is_positive, .first = in.shape, .second = {1, o.height, o.width}});

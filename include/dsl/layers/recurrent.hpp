@@ -32,7 +32,7 @@ struct recurrent_arguments {
 };
 
 constexpr value lower_recurrent(builder& b, value in, op kind, int units, recurrent_arguments const& o) {
-  b.require(o.wrong < 0, {.broken = rule::options_belong_to_the_layer, .first = in.shape, .found = o.wrong + 1});
+  b.require(o.wrong < 0, {.broken = rule::options_belong_to_the_layer, .first = in.shape, .found = o.wrong + 2});
   require_sequence(b, in);
   b.require(units > 0, {.broken = rule::units_are_positive, .first = in.shape, .found = units});
   int const rows = narrow(1LL * recurrent_gates(kind) * units), channels = in.shape.channels;

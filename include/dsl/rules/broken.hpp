@@ -50,7 +50,8 @@ template <class At, class Layer, bool IsConstant = false>
 struct lower_is_constant {
   static_assert(IsConstant,
                 "layer: the compiler cannot evaluate its lower(); declare it constexpr, and call b.require() where it "
-                "would throw or divide by 0");
+                "would throw or divide by 0; if every lower() is constexpr, the network may exceed a limit of the "
+                "compiler: raise -fconstexpr-ops-limit (GCC) or -fconstexpr-steps (Clang)");
 };
 
 template <class At, class Layer, shape In, long long Wanted, long long Found, bool LayerSaysWhich = false>
@@ -70,7 +71,8 @@ struct own_rule_is_said {
 template <class Thing, bool IsNetwork>
 struct compile_takes_a_network {
   static_assert(IsNetwork,
-                "compile: it takes a network; give it network<image<3, 32, 32>, ...> with your layers in it");
+                "compile: it takes a network in angle brackets; write compile<model>(...), where model is "
+                "network<image<3, 32, 32>, ...> with your layers in it");
 };
 
 template <class Network, op Last, bool GivesProbabilities>
@@ -90,8 +92,10 @@ struct image_has_positive_size {
 /// than the number of columns, which is 1, 3 or 4.
 template <class Image, shape Size>
 struct channels_come_first {
-  static_assert(Size.channels < Size.height || Size.width > 4,
-                "image: channels come first; write image<3, 32, 32> for RGB images of 32x32 pixels");
+  static_assert(
+      Size.channels < Size.height || Size.width > 4,
+      "image: the channels seem to come last; write channels, height, width: image<3, 32, 32> for RGB images of 32x32 "
+      "pixels, image<1, 28, 28> for grey images of 28x28; if it is intended, write intended<image<...>>");
 };
 
 template <class At, class Layer, shape Output, long long Elements>
@@ -139,7 +143,8 @@ struct dilation_is_positive {
 template <class At, class Layer, int KernelH, int KernelW, shape PaddedInput>
 struct kernel_fits_padded_input {
   static_assert(KernelH <= PaddedInput.height && KernelW <= PaddedInput.width,
-                "conv2d: the kernel is larger than its padded input; use a smaller kernel or padding::same");
+                "conv2d: the kernel, with its dilation, covers more rows or columns than its padded input has; use a "
+                "smaller kernel or dilation, more padding, or padding::same");
 };
 
 template <class At, class Layer, int Pad, int Window>
@@ -148,29 +153,31 @@ struct pad_is_less_than_the_window {
                 "pad: the padding on each side must be at least 0 and less than the window's height or width");
 };
 
-template <class At, class Layer, int Argument>
+/// Position counts the layer's template arguments from 1.
+template <class At, class Layer, int Position>
 struct options_belong_to_the_layer {
-  static_assert(
-      Argument == 0,
-      "options: the layer does not have this option, or it is given twice; numbers come first, then options by name");
+  static_assert(Position == 0,
+                "options: the layer does not have one of its options, or it is given twice, or a number comes after a "
+                "named option; the error's last template argument is the position of that option among the layer's "
+                "arguments, counted from 1");
 };
 
 /// Reported for kernels that detail::meets() rejects, all of which are larger than their input.
 template <class At, class Layer, int KernelH, int KernelW, shape Input>
 struct kernel_meets_its_input {
   static_assert(KernelH <= Input.height && KernelW <= Input.width,
-                "conv2d: most of the kernel would lie in the padding; use a smaller kernel, or check the order of the "
-                "arguments: filters, height, width");
+                "conv2d: most of the kernel, with its dilation, would lie in the padding; use a smaller kernel or "
+                "dilation, or check the order of the arguments: filters, height, width; if it is intended, put the "
+                "network's input in intended<...>");
 };
 
 /// Reported for arguments in PyTorch's order: conv2d<3, 64, 3> has 3 filters of 64x3. See detail::filters_lead().
 template <class At, class Layer, int Filters, int KernelH, int KernelW, shape Input>
 struct filters_come_first {
-  static_assert(
-      Filters != Input.channels,
-      "convolution: the number of filters comes first, then the kernel's size, without the input's channels; write "
-      "conv2d<64, 3> for 64 filters of 3x3, or conv1d<64, 5> for 64 of length 5; if the size is intended, name it, "
-      "as in conv2d<3, kernel<64, 3>> and conv1d<3, kernel<64>, stride<5>>");
+  static_assert(Filters != Input.channels,
+                "convolution: the number of filters comes first, then the kernel's size, without the input's channels; "
+                "write conv2d<64, 3> for 64 filters of 3x3, or conv1d<64, 5> for 64 of length 5; if the size is "
+                "intended, name it, as in conv2d<3, kernel<64, 3>> and conv1d<3, kernel<64>, stride<5>>");
 };
 
 /// Reported for a kernel of more than one pixel whose input comes from flatten, dense or features<N>.
@@ -178,18 +185,19 @@ template <class At, class Layer, int KernelH, int KernelW, shape Input>
 struct convolutions_see_images {
   static_assert(KernelH <= Input.height && KernelW <= Input.width,
                 "conv2d: its input is flat, without rows and columns; put it before flatten and dense, or begin with "
-                "image<channels, height, width>");
+                "image<channels, height, width>; if it is intended, put the network's input in intended<...>");
 };
 
 template <class At, class Layer, int PoolH, int PoolW>
 struct pool_window_is_positive {
-  static_assert(PoolH > 0 && PoolW > 0, "pool2d: the window's height and width must be at least 1");
+  static_assert(PoolH > 0 && PoolW > 0, "max_pool2d, avg_pool2d: the window's height and width must be at least 1");
 };
 
 template <class At, class Layer, int PoolH, int PoolW, shape Input>
 struct pool_window_fits_input {
   static_assert(PoolH <= Input.height && PoolW <= Input.width,
-                "pool2d: the window is larger than its input; use a smaller window or global_avg_pool2d");
+                "max_pool2d, avg_pool2d: the window is larger than its padded input; use a smaller window, more "
+                "padding, or global_avg_pool2d");
 };
 
 template <class At, class Layer, long long WindowSize>
@@ -214,15 +222,17 @@ struct window_has_a_length {
 template <class At, class Layer, int Length, int PaddedInput>
 struct window_fits_the_sequence {
   static_assert(Length <= PaddedInput,
-                "sequence: the kernel or window is longer than its padded input; use a shorter one");
+                "sequence: the kernel or window, with its dilation, covers more positions than its padded input has; "
+                "use a shorter kernel or window, a smaller dilation or more padding");
 };
 
 /// Reported for kernels of a conv1d that read more padding than input, and for a longer sequence written as features.
 template <class At, class Layer, int Length, int Input>
 struct kernel_meets_its_sequence {
   static_assert(Length <= Input,
-                "conv1d: most of the kernel would lie in the padding; use a shorter kernel, or begin with "
-                "sequence<channels, length>");
+                "conv1d: most of the kernel, with its dilation, would lie in the padding; use a shorter kernel or a "
+                "smaller dilation, or begin with sequence<channels, length>; if it is intended, put the network's "
+                "input in intended<...>");
 };
 
 template <class At, class Layer, int Rows>
@@ -271,16 +281,17 @@ struct response_numbers_are_positive {
 template <class At, class Layer, int Heads, int Channels>
 struct attention_has_whole_heads {
   static_assert(Heads > 0 && Channels % 3 == 0 && divides(Heads, Channels / 3),
-                "attention: the input's channels must be queries, keys and values of equal size, and the number of "
-                "heads must divide that size; change the number of heads or the layer before it");
+                "attention: the number of heads must divide a third of the input's channels, because the channels are "
+                "queries, keys and values; change the number of heads, or put pointwise_dense<3 * Width> before it, "
+                "where Width is a multiple of the number of heads");
 };
 
 template <class At, class Layer, int Window, int Shift, shape Input>
 struct windows_fill_the_image {
   static_assert(
       Window > 0 && Shift >= 0 && Shift < Window && Input.height % Window == 0 && Input.width % Window == 0,
-      "windows, merge_pixels: the height and width of the input must be multiples of the size of a window or square, "
-      "and a shift must be smaller than that size; change the size, the shift or the images");
+      "window_attention, grid_attention, merge_pixels: the input's height and width must be multiples of Window or "
+      "Side, and Shift must be at least 0 and less than Window; change these numbers, or the size of the images");
 };
 
 template <class At, class Layer, int First, int Count, shape Input>
@@ -318,10 +329,12 @@ struct epsilon_is_positive {
                 "batch_norm, and 1e-5 for layer_norm and group_norm");
 };
 
-template <class At, class Layer, number Epsilon>
+/// Reported if epsilon is larger than 0.1 and than momentum, which is an argument of the layer.
+template <class At, class Layer, number Epsilon, bool IsSmall = false>
 struct epsilon_is_small {
-  static_assert(Epsilon <= 0.1,
-                "batch_norm: epsilon is larger than momentum; write batch_norm<0.99, 1e-3>, momentum first");
+  static_assert(IsSmall,
+                "batch_norm: epsilon is larger than momentum, so the arguments seem swapped; write batch_norm<0.99, "
+                "1e-3>, momentum first; if it is intended, put the network's input in intended<...>");
 };
 
 template <class At, class Layer, number Momentum>
@@ -333,7 +346,8 @@ struct momentum_keeps_less_than_all {
 template <class At, class Layer, number Rate>
 struct dropout_rate_is_a_probability {
   static_assert(Rate >= 0 && Rate < 1 && static_cast<float>(Rate) < 1,
-                "dropout, stochastic_depth: the rate must be at least 0 and less than 1; 0.5 is usual");
+                "dropout, stochastic_depth: the rate must be at least 0 and less than 1; 0.5 is usual for dropout, and "
+                "0.1 for stochastic_depth");
 };
 
 template <class At, class Layer, shape Input>
@@ -369,14 +383,17 @@ struct softmax_takes_a_flat_input {
 
 template <class At, class Layer, int Classes>
 struct softmax_has_classes {
-  static_assert(Classes > 1, "softmax: the softmax of one number is always 1; use two or more units, or sigmoid");
+  static_assert(Classes > 1,
+                "softmax: the softmax of one number is always 1; use two or more units, or sigmoid; if it is intended, "
+                "put the network's input in intended<...>");
 };
 
 template <class At, class Layer, op Before, bool GivesLogits>
 struct softmax_takes_logits {
   static_assert(GivesLogits,
-                "softmax: a relu, sigmoid, dropout, stochastic_depth or second softmax must not come directly before "
-                "it; remove that layer");
+                "softmax: its input must not come from a relu, sigmoid, dropout, stochastic_depth or another softmax, "
+                "not even through flatten; remove that layer, or move a dropout before the last dense layer; if it is "
+                "intended, put the network's input in intended<...>");
 };
 
 template <class At, class Layer, int Branches>
@@ -433,7 +450,9 @@ struct devices_are_not_negative {
 /// Reported if a device has no layers. Devices is the highest device number in the network plus one.
 template <class Network, int Devices, int Device, int Layers = 0>
 struct devices_have_layers {
-  static_assert(Layers > 0, "on: no layer is on this device; number the devices 0, 1, 2 without gaps");
+  static_assert(Layers > 0,
+                "on: a device has no layers; the error's last three template arguments are the number of devices, the "
+                "device without layers, and its number of layers; number the devices 0, 1, 2 without gaps");
 };
 
 /// Reported for a network without other errors if <dsl/placement.hpp> is not included.

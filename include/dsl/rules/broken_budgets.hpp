@@ -6,8 +6,9 @@ namespace dsl::broken {
 template <int Batch, long long Allowed, long long Least, class Network>
 struct network_fits_its_budget {
   static_assert(Least <= Allowed,
-                "memory_budget: a training step must fit in the bytes allowed; Least is what the step needs if it "
-                "computes values again instead of keeping them; allow more, or use a smaller batch or network");
+                "memory_budget: a training step must fit in the bytes allowed; the error's first three template "
+                "arguments are the batch, the bytes allowed, and the fewest bytes that a step needs even if it "
+                "computes values again; allow more, or use a smaller batch or network");
 };
 
 template <int Batch, long long Allowed, class Network>

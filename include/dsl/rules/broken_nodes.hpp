@@ -14,9 +14,9 @@ struct inputs_come_first {
                 "named_input<...>");
 };
 
-template <class At, class Layer, int First, int Second>
+template <class At, class Layer, bool IsFree = false>
 struct inputs_have_names_of_their_own {
-  static_assert(First == Second, "named_input: each must have a unique name; give one of them another name");
+  static_assert(IsFree, "named_input: another one has the same name; give one of them another name");
 };
 
 template <class At, class Layer, long long Tensor, long long Tensors>
@@ -57,9 +57,10 @@ struct parameters_come_in_order {
 
 template <class At, class Layer, op Kind, role Parameter, int Dimension, int Wanted, int Found>
 struct parameters_fit_their_node {
-  static_assert(
-      Found == Wanted,
-      "parameter: its dims must fit its node; a kernel has {out, in, height, width}, others {channels, 1, 1, 1}");
+  static_assert(Found == Wanted,
+                "parameter: its dims must fit its node; the error's last three template arguments are the index of the "
+                "wrong dim, the size that the node needs there, and the size found; for example, the kernel of a "
+                "conv2d is {out, in / groups, height, width}, and its bias {out, 1, 1, 1}");
 };
 
 template <class At, class Layer, int LeftOver>
@@ -102,7 +103,8 @@ struct pools_are_not_dilated {
 template <class At, class Layer, bool Complete = false>
 struct custom_operations_are_complete {
   static_assert(Complete,
-                "node: op::custom needs a custom_op with all four functions, and facts that declare one input");
+                "node: op::custom needs a custom_op with all four functions, and facts that declare one input, no "
+                "parameters and nothing kept for the backward pass; an operation in place must keep its input's shape");
 };
 
 template <class At, class Layer, bool Has = false>

@@ -11,11 +11,11 @@ struct outputs_have_layers {
   static_assert(HasLayers, "named_output: it must have at least one layer that computes something; add one");
 };
 
-template <class At, class Layer, int First, int Second>
+template <class At, class Layer, bool IsFree = false>
 struct outputs_have_names_of_their_own {
-  static_assert(First == Second,
-                "named_output: each must have a unique name; main, val and names that begin with val_ are reserved; "
-                "give it another name");
+  static_assert(IsFree,
+                "named_output: another one has the same name, or the name is reserved (main, val and names that begin "
+                "with val_); give it another name");
 };
 
 template <class Network, bool LayerFollows = false>

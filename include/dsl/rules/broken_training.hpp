@@ -6,8 +6,8 @@ namespace dsl::broken {
 template <class Thing, bool IsMetric>
 struct monitors_are_metrics {
   static_assert(IsMetric,
-                "monitor: it must be a metric: train_loss, train_accuracy, val_loss, val_accuracy, or a type with "
-                "name, more_is_better, of_validation and of(epoch_record)");
+                "monitor: it must be train_loss, train_accuracy, val_loss, val_accuracy, val_metric<f1_score<>> for a "
+                "score of .metrics, or a type with name, more_is_better, of_validation and of(epoch_record)");
 };
 
 template <class Found, bool IsMetric>
@@ -19,14 +19,17 @@ struct monitors_are_types {
 
 template <bool Fit, class... Given>
 struct fit_takes_data_and_options {
-  static_assert(Fit, "fit: it takes a data set and options; write fit(train, {.epochs = 3})");
+  static_assert(Fit,
+                "fit: it takes a data set and options; write fit(train, {.epochs = 3}); functions such as "
+                "in_memory_classes() of <dsl/data/in_memory.hpp> make a data set from numbers");
 };
 
 template <bool Evaluates, class... Given>
 struct evaluate_takes_a_data_set {
-  static_assert(Evaluates,
-                "evaluate: it takes a data set and, if needed, batch_size as a number and the address of an "
-                "observer; write evaluate(test), evaluate(test, 64) or evaluate(test, 64, &seen)");
+  static_assert(
+      Evaluates,
+      "evaluate: it takes a data set and, if needed, batch_size as a number and the address of an observer, such as a "
+      "confusion_matrix; write evaluate(test), evaluate(test, 64) or evaluate(test, 64, &confusion)");
 };
 
 template <bool Predicts, class... Given>
@@ -77,7 +80,7 @@ struct losses_have_value_and_derivative {
                 "loss: a loss of your own must have double value(double y, double t) const and double "
                 "derivative(double y, double t) const; or, for whole samples, double value(std::span<double const> y, "
                 "std::span<double const> t) const and void derivative(std::span<double const> y, std::span<double "
-                "const> t, std::span<double> to) const, which adds to the numbers in to");
+                "const> t, std::span<double> slopes) const, which adds the derivatives to slopes");
 };
 
 template <class Schedule, bool IsFirst>
@@ -109,8 +112,8 @@ struct load_weights_takes_a_trainer {
 template <class Network, bool Fit, class... Given>
 struct make_predictor_takes_an_executor {
   static_assert(Fit,
-                "make_predictor: it takes a network in angle brackets, an executor and, if needed, a trainer whose "
-                "weights it copies, or the weights of a predictor or of an engine that it shares; write "
+                "make_predictor: it takes a network in angle brackets, an executor and, if needed, a trainer, whose "
+                "weights it copies, or p.weights() of a predictor or an engine p, whose weights it shares; write "
                 "make_predictor<model>(native{})");
 };
 

@@ -43,9 +43,9 @@ struct nothing;
 
 template <class Found, bool IsExecutor>
 struct compile_takes_an_executor {
-  static_assert(
-      IsExecutor,
-      "compile: its first argument must be an executor, such as native{}, or the optimizer if native{} is to be used");
+  static_assert(IsExecutor,
+                "compile: its first argument must be an executor, such as native{}, or, to run on the default "
+                "native{}, the optimizer");
 };
 
 template <class Optimizer, class Executor, bool ExecutorIsFirst>

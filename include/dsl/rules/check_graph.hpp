@@ -72,7 +72,7 @@ class graph_check {
       if ((kind == op::input) != (node == 0) && !is_named_input(n)) return breaks(rule::inputs_come_first, 0, node);
       for (int other = 1; kind == op::input && other < node; ++other)
         if (is_named_input(g_.nodes[other]) && same_name(n, g_.nodes[other]))
-          return breaks(rule::inputs_have_names_of_their_own, other, node);
+          return breaks(rule::inputs_have_names_of_their_own, 0, node);
       if (n.inputs != row.inputs && !takes_enough(row, n.inputs))
         return breaks(rule::nodes_take_their_operands, row.inputs, n.inputs);
       for (int i = 0; i < n.inputs; ++i)

@@ -303,7 +303,7 @@ template <class J>
 struct explain<rule::outputs_have_layers, J> : says<broken::outputs_have_layers<at_of<J>, layer_of<J>>> {};
 template <class J>
 struct explain<rule::outputs_have_names_of_their_own, J>
-    : says<broken::outputs_have_names_of_their_own<at_of<J>, layer_of<J>, J::why.wanted, J::why.found>> {};
+    : says<broken::outputs_have_names_of_their_own<at_of<J>, layer_of<J>>> {};
 template <class J>
 struct explain<rule::outputs_come_before_the_last_layer, J>
     : says<broken::outputs_come_before_the_last_layer<typename J::whole>> {};
@@ -312,8 +312,7 @@ struct explain<rule::outputs_share_a_device, J>
     : says<broken::outputs_share_a_device<at_of<J>, layer_of<J>, J::why.found, J::why.wanted>> {};
 template <class J>
 struct explain<rule::taps_are_read_before_their_name_is_used_again, J>
-    : says<broken::taps_are_read_before_their_name_is_used_again<at_of<J>, layer_of<J>, J::why.wanted, J::why.found>> {
-};
+    : says<broken::taps_are_read_before_their_name_is_used_again<at_of<J>, layer_of<J>>> {};
 template <class J>
 struct explain<rule::from_reads_an_earlier_tap, J>
     : says<broken::from_reads_an_earlier_tap<at_of<J>, layer_of<J>, typename names_of_taps<J, 0, J::why.found>::type,
@@ -323,7 +322,7 @@ struct explain<rule::inputs_come_first, J>
     : says<broken::inputs_come_first<at_of<J>, layer_of<J>, J::why.kind, J::why.found>> {};
 template <class J>
 struct explain<rule::inputs_have_names_of_their_own, J>
-    : says<broken::inputs_have_names_of_their_own<at_of<J>, layer_of<J>, J::why.wanted, J::why.found>> {};
+    : says<broken::inputs_have_names_of_their_own<at_of<J>, layer_of<J>>> {};
 template <class J>
 struct explain<rule::values_are_in_the_graph, J>
     : says<broken::values_are_in_the_graph<at_of<J>, layer_of<J>, J::why.found, J::why.wanted>> {};

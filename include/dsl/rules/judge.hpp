@@ -42,12 +42,10 @@ constexpr verdict judge_outputs(graph_view const& g, value const& out) {
     if (!is_further_output(g, n)) continue;
     if (out.tensor != last.output || n == g.size.nodes - 1) return breaks(rule::outputs_come_before_the_last_layer, 0);
     detail::name const& own = g.scopes[x.further_output].name;
-    why.found = n;
     bool const is_taken = same_text(own, {"main", 4}) || same_text(own, {"val", 3}) || begins_with_val(own);
     if (is_taken) return breaks(rule::outputs_have_names_of_their_own, x.further_output);
-    for (why.wanted = 0; why.wanted < n; ++why.wanted)
-      if (is_further_output(g, static_cast<int>(why.wanted)) &&
-          same_text(own, g.scopes[g.nodes[why.wanted].further_output].name))
+    for (int other = 0; other < n; ++other)
+      if (is_further_output(g, other) && same_text(own, g.scopes[g.nodes[other].further_output].name))
         return breaks(rule::outputs_have_names_of_their_own, x.further_output);
     why.found = x.device, why.wanted = last.device;
     if (x.device != last.device) return breaks(rule::outputs_share_a_device, x.further_output);

@@ -21,10 +21,12 @@ namespace dsl::rules {
              "specialization or if constexpr";
     case rule::lower_is_constant:
       return "layer: the compiler cannot evaluate its lower(); declare it constexpr, and call b.require() where it "
-             "would throw or divide by 0";
+             "would throw or divide by 0; if every lower() is constexpr, the network may exceed a limit of the "
+             "compiler: raise -fconstexpr-ops-limit (GCC) or -fconstexpr-steps (Clang)";
     case rule::image_has_positive_size: return "image: channels, height and width must be at least 1";
     case rule::channels_come_first:
-      return "image: channels come first; write image<3, 32, 32> for RGB images of 32x32 pixels";
+      return "image: the channels seem to come last; write channels, height, width: image<3, 32, 32> for RGB images of "
+             "32x32 pixels, image<1, 28, 28> for grey images of 28x28; if it is intended, write intended<image<...>>";
     case rule::tensor_fits_32_bits:
       return "layer: its output has more than 2,147,483,647 values per sample; use fewer channels or a smaller image";
     case rule::parameter_fits_32_bits:
@@ -38,25 +40,30 @@ namespace dsl::rules {
     case rule::dilation_is_positive:
       return "dilation: it must be at least 1; with 1, the kernel reads neighbouring pixels";
     case rule::kernel_fits_padded_input:
-      return "conv2d: the kernel is larger than its padded input; use a smaller kernel or padding::same";
+      return "conv2d: the kernel, with its dilation, covers more rows or columns than its padded input has; use a "
+             "smaller kernel or dilation, more padding, or padding::same";
     case rule::pad_is_less_than_the_window:
       return "pad: the padding on each side must be at least 0 and less than the window's height or width";
     case rule::options_belong_to_the_layer:
-      return "options: the layer does not have this option, or it is given twice; numbers come first, then options by "
-             "name";
+      return "options: the layer does not have one of its options, or it is given twice, or a number comes after a "
+             "named option; the error's last template argument is the position of that option among the layer's "
+             "arguments, counted from 1";
     case rule::kernel_meets_its_input:
-      return "conv2d: most of the kernel would lie in the padding; use a smaller kernel, or check the order of the "
-             "arguments: filters, height, width";
+      return "conv2d: most of the kernel, with its dilation, would lie in the padding; use a smaller kernel or "
+             "dilation, or check the order of the arguments: filters, height, width; if it is intended, put the "
+             "network's input in intended<...>";
     case rule::filters_come_first:
       return "convolution: the number of filters comes first, then the kernel's size, without the input's channels; "
-             "write conv2d<64, 3> for 64 filters of 3x3, or conv1d<64, 5> for 64 of length 5; if the size is "
-             "intended, name it, as in conv2d<3, kernel<64, 3>> and conv1d<3, kernel<64>, stride<5>>";
+             "write conv2d<64, 3> for 64 filters of 3x3, or conv1d<64, 5> for 64 of length 5; if the size is intended, "
+             "name it, as in conv2d<3, kernel<64, 3>> and conv1d<3, kernel<64>, stride<5>>";
     case rule::convolutions_see_images:
       return "conv2d: its input is flat, without rows and columns; put it before flatten and dense, or begin with "
-             "image<channels, height, width>";
-    case rule::pool_window_is_positive: return "pool2d: the window's height and width must be at least 1";
+             "image<channels, height, width>; if it is intended, put the network's input in intended<...>";
+    case rule::pool_window_is_positive:
+      return "max_pool2d, avg_pool2d: the window's height and width must be at least 1";
     case rule::pool_window_fits_input:
-      return "pool2d: the window is larger than its input; use a smaller window or global_avg_pool2d";
+      return "max_pool2d, avg_pool2d: the window is larger than its padded input; use a smaller window, more padding, "
+             "or global_avg_pool2d";
     case rule::pool_window_fits_16_bits:
       return "max_pool2d: the window has more than 65,536 values; use two smaller pools, one after the other";
     case rule::sequences_have_one_row:
@@ -64,10 +71,12 @@ namespace dsl::rules {
              "for images, such as conv2d or max_pool2d";
     case rule::window_has_a_length: return "sequence: the length of a kernel or window must be at least 1";
     case rule::window_fits_the_sequence:
-      return "sequence: the kernel or window is longer than its padded input; use a shorter one";
+      return "sequence: the kernel or window, with its dilation, covers more positions than its padded input has; use "
+             "a shorter kernel or window, a smaller dilation or more padding";
     case rule::kernel_meets_its_sequence:
-      return "conv1d: most of the kernel would lie in the padding; use a shorter kernel, or begin with "
-             "sequence<channels, length>";
+      return "conv1d: most of the kernel, with its dilation, would lie in the padding; use a shorter kernel or a "
+             "smaller dilation, or begin with sequence<channels, length>; if it is intended, put the network's input "
+             "in intended<...>";
     case rule::padding_is_not_negative:
       return "zero_pad2d: it can only add rows and columns; each number must be at least 0";
     case rule::factor_is_positive: return "upsample2d: the factor must be at least 1; 2 is usual";
@@ -85,11 +94,13 @@ namespace dsl::rules {
       return "local_response_norm: alpha, beta and k must be at least 1e-30 and less than 1e30; 1e-4, 0.75 and 1 are "
              "usual";
     case rule::attention_has_whole_heads:
-      return "attention: the input's channels must be queries, keys and values of equal size, and the number of heads "
-             "must divide that size; change the number of heads or the layer before it";
+      return "attention: the number of heads must divide a third of the input's channels, because the channels are "
+             "queries, keys and values; change the number of heads, or put pointwise_dense<3 * Width> before it, where "
+             "Width is a multiple of the number of heads";
     case rule::windows_fill_the_image:
-      return "windows, merge_pixels: the height and width of the input must be multiples of the size of a window or "
-             "square, and a shift must be smaller than that size; change the size, the shift or the images";
+      return "window_attention, grid_attention, merge_pixels: the input's height and width must be multiples of Window "
+             "or Side, and Shift must be at least 0 and less than Window; change these numbers, or the size of the "
+             "images";
     case rule::slice_is_in_the_tokens:
       return "token_slice: it must select at least one token, all of them within the input; change the first "
              "token or the count";
@@ -106,11 +117,13 @@ namespace dsl::rules {
       return "epsilon: it must be at least 1e-30, to be above 0 in float, and less than 1e30; 1e-3 is usual for "
              "batch_norm, and 1e-5 for layer_norm and group_norm";
     case rule::epsilon_is_small:
-      return "batch_norm: epsilon is larger than momentum; write batch_norm<0.99, 1e-3>, momentum first";
+      return "batch_norm: epsilon is larger than momentum, so the arguments seem swapped; write batch_norm<0.99, "
+             "1e-3>, momentum first; if it is intended, put the network's input in intended<...>";
     case rule::momentum_keeps_less_than_all:
       return "batch_norm: momentum must be at least 0 and less than 1; 0.99 is usual";
     case rule::dropout_rate_is_a_probability:
-      return "dropout, stochastic_depth: the rate must be at least 0 and less than 1; 0.5 is usual";
+      return "dropout, stochastic_depth: the rate must be at least 0 and less than 1; 0.5 is usual for dropout, and "
+             "0.1 for stochastic_depth";
     case rule::dense_takes_a_flat_input:
       return "dense: the input still has a height and a width; put flatten before it";
     case rule::units_are_positive: return "units: there must be at least one";
@@ -123,10 +136,12 @@ namespace dsl::rules {
       return "softmax: the input still has a height and a width; put flatten and dense before it, or use softmax2d for "
              "one class per pixel";
     case rule::softmax_has_classes:
-      return "softmax: the softmax of one number is always 1; use two or more units, or sigmoid";
+      return "softmax: the softmax of one number is always 1; use two or more units, or sigmoid; if it is intended, "
+             "put the network's input in intended<...>";
     case rule::softmax_takes_logits:
-      return "softmax: a relu, sigmoid, dropout, stochastic_depth or second softmax must not come directly before it; "
-             "remove that layer";
+      return "softmax: its input must not come from a relu, sigmoid, dropout, stochastic_depth or another softmax, not "
+             "even through flatten; remove that layer, or move a dropout before the last dense layer; if it is "
+             "intended, put the network's input in intended<...>";
     case rule::concat_joins_two_or_more: return "concat: there must be at least two branches";
     case rule::branches_share_height_and_width:
       return "concat: every branch must have the height and width of the first; change the padding or strides of the "
@@ -144,30 +159,32 @@ namespace dsl::rules {
     case rule::on_names_a_device: return "on: its first argument must be a device; write on<device<1>, ...>";
     case rule::on_needs_placement: return "on: placing layers on devices needs a header; include <dsl/placement.hpp>";
     case rule::devices_are_not_negative: return "on: a device's number must be at least 0";
-    case rule::devices_have_layers: return "on: no layer is on this device; number the devices 0, 1, 2 without gaps";
+    case rule::devices_have_layers:
+      return "on: a device has no layers; the error's last three template arguments are the number of devices, the "
+             "device without layers, and its number of layers; number the devices 0, 1, 2 without gaps";
     case rule::outputs_have_layers:
       return "named_output: it must have at least one layer that computes something; add one";
     case rule::outputs_have_names_of_their_own:
-      return "named_output: each must have a unique name; main, val and names that begin with val_ are reserved; give "
-             "it another name";
+      return "named_output: another one has the same name, or the name is reserved (main, val and names that begin "
+             "with val_); give it another name";
     case rule::outputs_come_before_the_last_layer:
       return "named_output: a layer of the network must follow it; move it before the layers that compute the result";
     case rule::outputs_share_a_device:
       return "named_output: its last layer must be on the device of the network's last layer; put its layers in "
              "on<device<...>, ...>";
     case rule::taps_are_read_before_their_name_is_used_again:
-      return "tap: an earlier tap has the same name, and no from<...> between them reads it; give one of them another "
-             "name, or put such a from<...> before this tap";
+      return "tap: an earlier tap has the same name, and nothing reads its value before this tap replaces it; give one "
+             "of the two taps another name, or put a from<...> of this name between them";
     case rule::from_reads_an_earlier_tap:
-      return "from: it must have the name of a tap that runs before it (compilers list these taps first, then those "
-             "after it); use the name of such a tap, or move the tap or the from";
+      return "from: it must have the name of a tap that runs before it; the error's template arguments list these "
+             "taps, then those after it; use the name of such a tap, or move the tap or the from";
     case rule::own_rule:
       return "layer: it breaks one of its own rules; to say which, give the layer a member class template named broken";
     case rule::inputs_come_first:
       return "node: only the first node may be an op::input, and image<...> appends it; for further inputs use "
              "named_input<...>";
     case rule::inputs_have_names_of_their_own:
-      return "named_input: each must have a unique name; give one of them another name";
+      return "named_input: another one has the same name; give one of them another name";
     case rule::values_are_in_the_graph:
       return "value: it must be in the graph; pass only values that append() and lower() returned";
     case rule::values_keep_their_shape:
@@ -181,7 +198,9 @@ namespace dsl::rules {
       return "parameter: the order is wrong; declare kernel before bias, and for batch_norm gamma, beta, moving_mean, "
              "moving_variance in this order";
     case rule::parameters_fit_their_node:
-      return "parameter: its dims must fit its node; a kernel has {out, in, height, width}, others {channels, 1, 1, 1}";
+      return "parameter: its dims must fit its node; the error's last three template arguments are the index of the "
+             "wrong dim, the size that the node needs there, and the size found; for example, the kernel of a conv2d "
+             "is {out, in / groups, height, width}, and its bias {out, 1, 1, 1}";
     case rule::parameters_have_a_node:
       return "parameter: a node must follow it in the same layer; declare it before the append() of its node";
     case rule::kernels_have_fans:
@@ -197,7 +216,8 @@ namespace dsl::rules {
     case rule::pools_are_not_dilated:
       return "window: a pool has no dilation; leave its row_dilation and column_dilation at 1";
     case rule::custom_operations_are_complete:
-      return "node: op::custom needs a custom_op with all four functions, and facts that declare one input";
+      return "node: op::custom needs a custom_op with all four functions, and facts that declare one input, no "
+             "parameters and nothing kept for the backward pass; an operation in place must keep its input's shape";
     case rule::functions_have_a_derivative:
       return "elementwise: its function must have a name, and static functions value(x) and derivative(x) for float "
              "and double";

@@ -79,8 +79,8 @@ template <class Option, class Takes, int Values>
 struct options_take_one_value {
   static_assert(
       Values == 1,
-      "fit: an option takes one value, not a list; the error's template arguments are the option, the type that "
-      "it takes, and the number of values found; augment takes several steps as in_order{...}");
+      "fit, compile: an option takes one value, not a list; the error's template arguments are the option, the type "
+      "that it takes, and the number of values found; to combine augmentations, write .augment = in_order{...}");
 };
 
 template <class Option, class Found, bool Fits>
@@ -98,16 +98,19 @@ template <class Option, bool Exists>
 struct fit_has_this_option {
   static_assert(
       Exists,
-      "fit: it does not have this option; it has epochs, batch_size, validation, metrics, augment, callbacks, "
-      "average, shuffle, prefetch, loader_threads, cache and initial_epoch; progress_bar{} is a callback");
+      "fit: it does not have this option; it has epochs, batch_size, validation, metrics, augment, callbacks, average, "
+      "shuffle, prefetch, loader_threads, cache and initial_epoch; validation data are .validation = &test, the "
+      "learning rate belongs to the optimizer, class weights to compile(), weights of samples to the data set as in "
+      "with_weights(data, weights), and printed progress to the callback progress_bar{}");
 };
 
 template <class Option, bool Exists>
 struct compile_has_this_option {
-  static_assert(Exists,
-                "compile: it does not have this option; it has loss, losses, seed, batch_norm_momentum, "
-                "unbiased_running_variance, label_smoothing, class_weights, loss_weights and verify; learning rates "
-                "belong to the optimizer");
+  static_assert(
+      Exists,
+      "compile: it does not have this option; it has loss, losses, seed, batch_norm_momentum, "
+      "unbiased_running_variance, label_smoothing, class_weights, loss_weights and verify; the optimizer, with its "
+      "learning rate, is an argument before the options; epochs, batch_size and metrics are options of fit()");
 };
 
 }  // namespace dsl::broken

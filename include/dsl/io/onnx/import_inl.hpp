@@ -40,6 +40,12 @@ namespace dsl::detail::TYPENET_MODE {
   return same;
 }
 
+/// Returns what must hold by a rule. The rest of the rule's sentence is advice for networks that are written in C++.
+[[gnu::cold]] inline std::string onnx_rule_text(rule broken) {
+  std::string_view const sentence = rules::sentence_of(broken);
+  return std::string(sentence.substr(0, sentence.find(';')));
+}
+
 /// Returns text that can be put into a one-line comment.
 [[gnu::cold]] inline std::string onnx_comment(std::string_view text) {
   std::string all;
@@ -77,8 +83,8 @@ TYPENET_INLINE imported_network::imported_network(std::string_view bytes, std::s
     std::string const layer = detail::onnx_layer_text(net_, net_.layers[static_cast<std::size_t>(n < 0 ? 0 : n)]);
     throw onnx_error(onnx_fault::unsupported,
                      "onnx: " + file_ + ": " + net_.layers[static_cast<std::size_t>(n < 0 ? 0 : n)].place +
-                         " must be a valid layer; found " + layer + ", which breaks the rule \"" +
-                         rules::sentence_of(graph_.why.broken) + "\"");
+                         " must be a layer that typenet accepts; found " + layer + ", which breaks the rule \"" +
+                         detail::onnx_rule_text(graph_.why.broken) + "\"; " + detail::onnx_advice);
   }
   for (int n = 0; n < g.size.nodes; ++n) {
     int const from = graph_.layers[static_cast<std::size_t>(n)];
