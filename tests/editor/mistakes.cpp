@@ -61,7 +61,7 @@ auto t = compile<model>(sgd{.learning_rate = 0.01});
 
 namespace relu_comes_before_softmax {
 using model = network<features<4>, dense<16>, relu, dense<3>, relu, softmax>;
-// MARKED: softmax: its input must not come from a relu, sigmoid, dropout, stochastic_depth or another softmax
+// MARKED: softmax: its input must not come from a relu, relu6, sigmoid, hard_sigmoid
 auto t = compile<model>(sgd{.learning_rate = 0.01});
 }  // namespace relu_comes_before_softmax
 

@@ -158,8 +158,8 @@ template <class At, class Layer, int Position>
 struct options_belong_to_the_layer {
   static_assert(Position == 0,
                 "options: the layer does not have one of its options, or it is given twice, or a number comes after a "
-                "named option; the error's last template argument is the position of that option among the layer's "
-                "arguments, counted from 1");
+                "named option, or an average pool's ceil_mode before its count_padding<false>; the error's last "
+                "template argument is the position of that option among the layer's arguments, counted from 1");
 };
 
 /// Reported for kernels that detail::meets() rejects, all of which are larger than their input.
@@ -391,9 +391,9 @@ struct softmax_has_classes {
 template <class At, class Layer, op Before, bool GivesLogits>
 struct softmax_takes_logits {
   static_assert(GivesLogits,
-                "softmax: its input must not come from a relu, sigmoid, dropout, stochastic_depth or another softmax, "
-                "not even through flatten; remove that layer, or move a dropout before the last dense layer; if it is "
-                "intended, put the network's input in intended<...>");
+                "softmax: its input must not come from a relu, relu6, sigmoid, hard_sigmoid, dropout, stochastic_depth "
+                "or another softmax, not even through flatten; remove that layer, or move a dropout before the last "
+                "dense layer; if it is intended, put the network's input in intended<...>");
 };
 
 template <class At, class Layer, int Branches>

@@ -46,8 +46,8 @@ namespace dsl::rules {
       return "pad: the padding on each side must be at least 0 and less than the window's height or width";
     case rule::options_belong_to_the_layer:
       return "options: the layer does not have one of its options, or it is given twice, or a number comes after a "
-             "named option; the error's last template argument is the position of that option among the layer's "
-             "arguments, counted from 1";
+             "named option, or an average pool's ceil_mode before its count_padding<false>; the error's last template "
+             "argument is the position of that option among the layer's arguments, counted from 1";
     case rule::kernel_meets_its_input:
       return "conv2d: most of the kernel, with its dilation, would lie in the padding; use a smaller kernel or "
              "dilation, or check the order of the arguments: filters, height, width; if it is intended, put the "
@@ -139,9 +139,9 @@ namespace dsl::rules {
       return "softmax: the softmax of one number is always 1; use two or more units, or sigmoid; if it is intended, "
              "put the network's input in intended<...>";
     case rule::softmax_takes_logits:
-      return "softmax: its input must not come from a relu, sigmoid, dropout, stochastic_depth or another softmax, not "
-             "even through flatten; remove that layer, or move a dropout before the last dense layer; if it is "
-             "intended, put the network's input in intended<...>";
+      return "softmax: its input must not come from a relu, relu6, sigmoid, hard_sigmoid, dropout, stochastic_depth or "
+             "another softmax, not even through flatten; remove that layer, or move a dropout before the last dense "
+             "layer; if it is intended, put the network's input in intended<...>";
     case rule::concat_joins_two_or_more: return "concat: there must be at least two branches";
     case rule::branches_share_height_and_width:
       return "concat: every branch must have the height and width of the first; change the padding or strides of the "
