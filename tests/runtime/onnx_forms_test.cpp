@@ -214,3 +214,103 @@ TEST_CASE("onnx import: a picture is enlarged to sizes or by factors", "[onnx]")
   CHECK_THAT(complaint(by({1, 1, 65535, 65535}), onnx_fault::unsupported), Catch::Contains("2,147,483,647"));
   CHECK_THAT(complaint(by({1, 1, 65536, 65536}), onnx_fault::unsupported), Catch::Contains("same integer factor"));
 }
+
+TEST_CASE("onnx import: operators that break their rules are named with what was found", "[onnx][hostile]") {
+  using ints = std::vector<std::int64_t>;
+  auto const refused = [](ints const& dims, onnx_fault which, char const* words, change const& add) {
+    CHECK_THAT(complaint(made(dims, add).bytes(), which), Catch::Contains(words));
+  };
+  auto const broken = [&](char const* words, change const& add) {
+    refused({1, 2, 4, 4}, onnx_fault::damaged, words, add);
+  };
+  auto const unknown = [&](char const* words, change const& add) {
+    refused({1, 2, 4, 4}, onnx_fault::unsupported, words, add);
+  };
+  auto const conv = [](char const* type, ints const& kernels, char const* attribute, ints const& value) {
+    return [=](model& m) {
+      std::int64_t count = 1;
+      for (std::int64_t d : kernels) count *= d;
+      m.tensor("w", kernels, std::vector<float>(static_cast<std::size_t>(count), 0.5F));
+      pb::NodeProto& n = m.add(type, {"x", "w"}, "y");
+      if (value.size() == 1)
+        model::set(n, attribute, value[0]);
+      else
+        model::set(n, attribute, value);
+    };
+  };
+  ints const square{2, 2, 3, 3};
+  broken("must have a window of two axes", conv("Conv", square, "strides", {1, 1, 1}));
+  broken("at least 1; found the kernel [3, 3], strides [0, 1]", conv("Conv", square, "strides", {0, 1}));
+  broken("at least 1; found the kernel [3, 3], strides [1, 1] and dilations [1, 0]",
+         conv("Conv", square, "dilations", {1, 0}));
+  broken("a stride", conv("Conv", square, "strides", {-1, 1}));
+  broken("padding", conv("Conv", square, "pads", {0, 0, 0, ints::value_type{1} << 40}));
+  broken("must have kernels of four axes (", conv("Conv", {2, 2}, "strides", {1, 1}));
+  broken("that divides its channels", conv("Conv", square, "group", {3}));
+  broken("that divides its channels", conv("Conv", square, "group", {0}));
+  broken("must have kernels of four axes (in, out, height, width)", conv("ConvTranspose", {2, 2}, "strides", {1, 1}));
+  broken("must have a number of groups that divides its channels; found 3",
+         conv("ConvTranspose", square, "group", {3}));
+  broken("must have an output_padding of two numbers from 0 to less than its stride",
+         conv("ConvTranspose", square, "output_padding", {1, 1}));
+  unknown("must have less padding than the size of its kernel; found 3, 3, 3, 3",
+          conv("ConvTranspose", square, "pads", {3, 3, 3, 3}));
+
+  refused({1, 3}, onnx_fault::damaged, "must have a matrix of floats as operand 1",
+          [](model& m) { m.tensor("w", {1, 3, 3}, std::vector<float>(9)), m.add("Gemm", {"x", "w"}, "y"); });
+  refused({1, 3}, onnx_fault::damaged, "must have one bias for each of 3 units", [](model& m) {
+    m.tensor("w", {3, 3}, std::vector<float>(9)), m.numbers("b", {1, 2}), m.add("Gemm", {"x", "w", "b"}, "y");
+  });
+
+  broken("must have at most 8 axes; found 9",
+         [](model& m) { m.wholes("to", {1, 2, 4, 4, 1, 1, 1, 1, 1}), m.add("Reshape", {"x", "to"}, "y"); });
+  broken("must have at most 8 axes; found 9",
+         [](model& m) { m.wholes("to", {0, 1, 2, 3, 4}), m.add("Unsqueeze", {"x", "to"}, "y"); });
+  broken("[-1, -1]", [](model& m) { m.wholes("to", {-1, -1}), m.add("Reshape", {"x", "to"}, "y"); });
+  broken("[1, 31]", [](model& m) { m.wholes("to", {1, 31}), m.add("Reshape", {"x", "to"}, "y"); });
+  broken("[1, 5, -1]", [](model& m) { m.wholes("to", {1, 5, -1}), m.add("Reshape", {"x", "to"}, "y"); });
+  broken("[0, 1, 1, 2]", [](model& m) { model::set(m.add("Transpose", {"x"}, "y"), "perm", {0, 1, 1, 2}); });
+  broken("found 4", [](model& m) { model::set(m.add("Softmax", {"x"}, "y"), "axis", std::int64_t{4}); });
+  unknown("must keep at least one element of an axis",
+          [](model& m) { m.wholes("one", {1}), m.add("Slice", {"x", "one", "one", "one"}, "y"); });
+  broken("must have as many starts as ends, axes and steps; found 2, 1, 2 and 2", [](model& m) {
+    m.wholes("two", {0, 1}), m.wholes("one", {0}), m.add("Slice", {"x", "two", "one", "two"}, "y");
+  });
+
+  auto const gather = [](ints const& which) {
+    return [=](model& m) {
+      m.wholes("which", which), model::set(m.add("Gather", {"x", "which"}, "y"), "axis", std::int64_t{1});
+    };
+  };
+  broken("found 2", gather({0, 2}));
+  broken("found -3", gather({0, -3}));
+  unknown("must select elements by a list of whole numbers; found an empty list", gather({}));
+  unknown("must select elements by a list of whole numbers; found floats",
+          [](model& m) { m.numbers("which", {0, 1}), m.add("Gather", {"x", "which"}, "y"); });
+
+  unknown("must be part of an activation that typenet has",
+          [](model& m) { m.numbers("c", {2}), m.add("Div", {"c", "x"}, "y"); });
+  unknown("must pad with zeros", [](model& m) {
+    m.wholes("by", {0, 0, 1, 1, 0, 0, 1, 1}), m.numbers("five", {5}), m.add("Pad", {"x", "by", "five"}, "y");
+  });
+  unknown("must pad only rows and columns",
+          [](model& m) { m.wholes("by", {0, 1, 0, 0, 0, 0, 0, 0}), m.add("Pad", {"x", "by"}, "y"); });
+  unknown("must have an odd size; found 4",
+          [](model& m) { model::set(m.add("LRN", {"x"}, "y"), "size", std::int64_t{4}); });
+
+  change const relu = [](model& m) { m.add("Relu", {"x"}, "y"); };
+  refused({3}, onnx_fault::unsupported, "found", relu);
+  refused({1, 2, 3, 4, 5}, onnx_fault::unsupported, "found", relu);
+  refused({1, ints::value_type{1} << 31}, onnx_fault::unsupported, "must have axes of size 1 to 2,147,483,647", relu);
+  refused({1, 60000, 60000}, onnx_fault::unsupported, "2,147,483,647", relu);
+}
+
+TEST_CASE("onnx import: a maximum over the whole picture is a pool of its size", "[onnx]") {
+  dsl::imported_network const net(made({1, 2, 3, 5}, [](model& m) { m.add("GlobalMaxPool", {"x"}, "y"); }).bytes(),
+                                  "x.onnx", "");
+  dsl::graph_view const g = net.view();
+  dsl::node const& last = g.nodes[g.size.nodes - 1];
+  CHECK(last.kind == dsl::op::max_pool2d);
+  CHECK((last.window.height == 3 && last.window.width == 5));
+  CHECK((g.output_shape(last).channels == 2 && g.output_shape(last).area() == 1));
+}
