@@ -64,7 +64,8 @@ void check(settings const& s) {
   auto const need = [](bool holds, std::string const& message) {
     if (!holds) throw dsl::option_error(message);
   };
-  need(!s.weights.empty(), "--weights: it must name a file that minigooglenet_cifar --weights wrote");
+  need(!s.weights.empty(),
+       "--weights: it must name a file of weights; add --weights FILE with a file that minigooglenet_cifar wrote");
   need(s.top >= 1 && s.top <= model::output.size(),
        fmt::format("--top: it must be 1 to {}; found {}", model::output.size(), s.top));
   need(!s.files.empty(), "pictures: there must be one or more; add the names of PNG or JPEG files");

@@ -18,6 +18,7 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #ifdef TYPENET_HAS_ONEDNN
@@ -118,7 +119,7 @@ inline void declare(CLI::App& app, settings& s) {
   app.option_defaults()->always_capture_default();  // --help shows the values in `s`
   app.add_option("-o,--output", s.output,
                  "file for the plot, .png or .svg, which is updated while training;\nPLOT.history.csv is written "
-                 "beside it [required]")
+                 "beside it [required for training]")
       ->type_name("PLOT");
   CLI::Option const* const gpus =
       app.add_option("-g,--gpus,--towers", s.gpus,
@@ -131,9 +132,12 @@ inline void declare(CLI::App& app, settings& s) {
   app.callback([gpus, &s] {  // after all options were read
     if (gpus->count() == 0 && !s.devices.empty()) s.gpus = static_cast<int>(s.devices.size());
   });
-  app.add_option("--merge", s.merge,
-                 "how towers split a batch and merge batch_norm's running statistics: host_merge, like Keras's\n"
-                 "multi_gpu_model, or all_reduce, like MirroredStrategy")
+  app.add_option(
+         "--merge", s.merge,
+         "how towers split a batch and update batch_norm's running statistics: host_merge (equal parts, the last\n"
+         "tower takes the rest; each tower updates the statistics in turn), like Keras's multi_gpu_model, or\n"
+         "all_reduce (parts differ by at most one image; the mean over the towers), like TensorFlow's\n"
+         "MirroredStrategy")
       ->type_name("NAME");
   app.add_option("--collectives", s.collectives,
                  "how towers on GPUs sum their gradients: on the host, or with NCCL from GPU to GPU")
@@ -153,7 +157,8 @@ inline void declare(CLI::App& app, settings& s) {
       ->type_name("N");
   app.add_option("--ema", s.ema,
                  "decay of an exponential moving average of the weights, such as 0.998; the average starts\nwith the "
-                 "first step or, with --swa N, after N epochs; 1: a plain mean with --swa N, otherwise off")
+                 "first step or, with --swa N, after N epochs; 1: no decay, so a plain mean with --swa N, and no\n"
+                 "averaging without it")
       ->type_name("M");
   app.add_option("--bn-momentum", s.bn_momentum,
                  "momentum of batch_norm's running statistics; use 0.9 for runs of few steps")
@@ -190,9 +195,10 @@ inline void declare(CLI::App& app, settings& s) {
          "what a tower runs on: cpu (processor cores) or cuda (a GPU); selects the executor")
       ->type_name("cpu|cuda")
       ->excludes("--executor");
-  app.add_option("--threads", s.threads, "threads of the executor; 0: one per core")->type_name("N");
+  app.add_option("--threads", s.threads, "threads of the executor, shared by all towers; 0: one per core")
+      ->type_name("N");
   app.add_option("--precision", s.precision, "precision on GPUs: bf16, tf32 or fp32_strict")->type_name("P");
-  app.add_flag("--deterministic", s.deterministic, "compute the same bits in every run on GPUs; may be slower");
+  app.add_flag("--deterministic", s.deterministic, "bit-identical results in every run on GPUs; may be slower");
   app.add_option("--verbose", s.verbose, "output while training: 0 none, 1 a progress bar, 2 one line per epoch")
       ->type_name("0|1|2");
   CLI::Option* const augment =
@@ -211,8 +217,8 @@ inline void declare(CLI::App& app, settings& s) {
          "--no-augment", [&s] { s.augment = "none"; }, "train on unchanged images: --augment none")
       ->excludes(augment);
   app.add_flag("--resume", s.resume,
-               "resume from PLOT.checkpoint, which an unfinished run leaves, and end with the same bits;\n"
-               "without a checkpoint, start from the beginning");
+               "resume from PLOT.checkpoint, which an unfinished run leaves, and end with the same bits as an\n"
+               "uninterrupted run; without a checkpoint, start from the beginning");
   app.add_option("--confusion", s.confusion,
                  "file for the confusion matrix of the test set: .png or .svg, or .txt for a table of counts")
       ->type_name("FILE");
@@ -274,7 +280,7 @@ Examples:
   Three epochs on CIFAR-10, with a progress bar:
     minigooglenet_cifar -o plot.png --epochs 3 --bn-momentum 0.9 --verbose 1
   The same on two towers with one core each, and the same total batch of 64:
-    minigooglenet_cifar -o plot.png --epochs 3 --bn-momentum 0.9 --gpus 2 --batch-size 32
+    minigooglenet_cifar -o plot.png --epochs 3 --bn-momentum 0.9 --towers 2 --batch-size 32
   On two machines with two towers each, and a total batch of 256 (docs/several_machines.md):
     mpirun -n 2 --host a,b --bind-to none minigooglenet_cifar -o plot.png --gpus 2
   A minute on synthetic images: 480 small steps, over 90 % on the test set:
@@ -286,9 +292,9 @@ finished: PLOT.history.csv is written first, in case the disk is full for weight
 
 Ctrl-C, SIGTERM, SIGHUP and SIGUSR1 stop a training after the current step: it writes PLOT.checkpoint, prints how to
 resume, and ends by that signal. A second signal ends it at once. A training that is killed leaves PLOT with the epochs
-so far and, after its first epoch (with --swa or --ema one step later) or with --save-every N after N + 1 steps,
-PLOT.checkpoint: add --resume to continue from there. If these files cannot be written while training, the program
-warns and continues.)");
+so far. It also leaves PLOT.checkpoint, from which --resume continues. The first checkpoint is written after the first
+epoch (with --swa or --ema, one step later) or, with --save-every N, after N + 1 steps. If these files cannot be written
+while training, the program warns and continues.)");
   CLI::Validator const whole(
       [](std::string& text) -> std::string {
         std::size_t const digits = text.size() - (text.starts_with('-') ? 1 : 0);
@@ -353,12 +359,18 @@ inline void check_names(settings const& s) {
     std::filesystem::path const folder = std::filesystem::weakly_canonical(whole.parent_path(), unknown);
     return unknown ? path : (folder / whole.filename()).string();
   };
-  auto const add = [&](char const* option, std::string const& given, std::string const& path) {
+  auto const taken_by = [&](std::string const& given, std::string const& path) -> output const* {
     std::string const name = name_of(path);
     for (output const& other : all)
       if (!given.empty() && (other.path == name || may_become(other.path, name) || may_become(name, other.path)))
-        throw dsl::option_error(fmt::format("{} and {}: both would be {}; choose a different name for one of them",
-                                            other.option, option, path));
+        return &other;
+    return nullptr;
+  };
+  auto const add = [&](char const* option, std::string const& given, std::string const& path) {
+    std::string const name = name_of(path);
+    if (output const* const other = taken_by(given, path))
+      throw dsl::option_error(fmt::format("{} and {}: both would be {}; choose a different name for one of them",
+                                          other->option, option, path));
     if (!given.empty()) all.push_back({option, name});
   };
   add("--output", s.output, s.output);
@@ -372,13 +384,18 @@ inline void check_names(settings const& s) {
   add("--confusion", s.confusion, s.confusion);
   add("--csv", s.csv, s.csv);
   add("--tensorboard", s.tensorboard, s.tensorboard);
-  add("the state of an earlier run that --output keeps", s.output, s.checkpoint() + ".before");
+  auto const reserve = [&](std::string const& given, std::string const& path, std::string const& is) {
+    if (output const* const other = taken_by(given, path))
+      throw dsl::option_error(
+          fmt::format("{}: it must not be {}, {}; choose a different name", other->option, path, is));
+  };
+  reserve(s.output, s.checkpoint() + ".before", "the state of an earlier run that --output keeps");
   for (std::string const& locked : {s.output, s.checkpoint(), s.weights, s.confusion, s.csv, s.best})
-    add("a run's lock", locked, locked + ".lock");
+    reserve(locked, locked + ".lock", "the lock of " + locked);
   std::string const folder = s.synthetic ? "" : dsl::cifar10::find(s.data);
   for (char const* file :
        {"data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4", "data_batch_5", "test_batch"})
-    add("the data", folder, folder + "/" + file + ".bin");
+    reserve(folder, folder + "/" + file + ".bin", "a file of the data");
 }
 
 inline bool is_picture(std::string const& path) {
@@ -398,18 +415,19 @@ inline void check(settings const& s) {
   need(!s.output.empty() || !s.graph.empty(), "--output: it must name the file for the plot; add --output plot.png");
   need(s.output.empty() || is_picture(s.output),
        "--output: the name must end in .png or .svg" + found(s.output) + "; rename it to plot.png");
-  need(s.gpus >= 1, "--gpus: it must be 1 or more" + found(s.gpus) + "; leave it out for 1");
-  need(s.gpus <= 1024, "--gpus: there must be at most 1024" + found(s.gpus) + "; use fewer");
+  need(s.gpus >= 1, "--gpus (--towers): it must be 1 or more" + found(s.gpus) + "; leave it out for 1");
+  need(s.gpus <= 1024, "--gpus (--towers): there must be at most 1024" + found(s.gpus) + "; use fewer");
   int const cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   need(s.gpus <= 8 * cores || s.executor == "cuda" || !s.graph.empty(),
-       fmt::format("--gpus: on the CPU there must be at most 8 towers per core, {} here", 8 * cores) + found(s.gpus) +
-           "; use fewer");
+       fmt::format("--gpus (--towers): on the CPU there must be at most 8 towers per core, {} here", 8 * cores) +
+           found(s.gpus) + "; use fewer");
   need(s.merge == "host_merge" || s.merge == "all_reduce",
        "--merge: it must be host_merge or all_reduce" + found(s.merge));
   need(s.epochs >= 1, "--epochs: it must be 1 or more" + found(s.epochs) + "; try 70");
   need(s.batch_size >= 1, "--batch-size: it must be 1 or more" + found(s.batch_size) + "; try 64");
-  need(s.batch_size <= 0x7fffffff / s.gpus, "--batch-size: multiplied by --gpus, it must be below 2,147,483,648" +
-                                                found(s.batch_size) + "; use a smaller one");
+  need(s.batch_size <= 0x7fffffff / s.gpus,
+       "--batch-size: multiplied by --gpus (--towers), it must be below 2,147,483,648" + found(s.batch_size) +
+           "; use a smaller one");
   need(s.learning_rate > 0 && s.learning_rate < 1e30,
        "--learning-rate: it must be a number above 0" + found(s.learning_rate) + "; try 0.005");
   need(s.optimizer == "sgd" || s.optimizer == "adam" || s.optimizer == "adamw" || s.optimizer == "rmsprop",
@@ -423,19 +441,20 @@ inline void check(settings const& s) {
        "--bn-momentum: it must be at least 0 and less than 1" + found(s.bn_momentum) + "; try 0.9");
   need(s.schedule == "poly" || s.schedule == "cosine" || s.schedule == "step" || s.schedule == "one_cycle",
        "--schedule: it must be poly, cosine, step or one_cycle" + found(s.schedule));
-  need(s.swa >= 0 && s.swa < s.epochs, "--swa: it must be 0 (never) or a number of epochs below --epochs" +
-                                           found(s.swa) + "; try " + std::to_string(s.epochs * 5LL / 6));
+  need(s.swa >= 0 && s.swa < s.epochs, "--swa: it must be 0 (never) or a number of epochs below --epochs, which is " +
+                                           std::to_string(s.epochs) + found(s.swa) + "; try " +
+                                           std::to_string(s.epochs * 5LL / 6));
   need(s.ema > 0 && s.ema <= 1, "--ema: it must be above 0 and at most 1" + found(s.ema) + "; try 0.998");
   dsl::metric_named(s.monitor);
   need(s.early_stopping >= 0, "--early-stopping: it must be 0 (never) or more" + found(s.early_stopping) + "; try 10");
-  for (std::string const& file : {s.best, s.weights})
-    need(writer(file), "--best and --weights: this program was built without safetensors" + found(file) +
+  for (auto const& [option, file] : {std::pair{"--best: ", s.best}, std::pair{"--weights: ", s.weights}}) {
+    need(writer(file), option + ("this program was built without safetensors" + found(file)) +
                            "; install nlohmann_json and build again, or choose another name");
-  for (std::string const& file : {s.best, s.weights})
-    need(foreign_format(file).empty(),
-         "--best and --weights: " + file + " must be a name for weights of this program or " +
-             "end in .safetensors; found " + foreign_format(file) +
-             "; choose another name: docs/moving_weights.md explains how to convert weights");
+    std::string const other = foreign_format(file);
+    need(other.empty(), option + (file + " must not end in a format that this program cannot write; found ") + other +
+                            "; end it in .safetensors, or leave " + other +
+                            " out for typenet's own format (docs/moving_weights.md explains how to convert weights)");
+  }
   need(s.confusion.empty() || is_picture(s.confusion) || s.confusion_as_text(),
        "--confusion: the name must end in .png, .svg or .txt; found " + s.confusion + "; rename it to confusion.png");
   if (!s.best.empty())  // throws for invalid widths

@@ -93,10 +93,13 @@ void write_weights(dsl::imported_network const& net, std::string const& path) {
 int main(int count, char** word) {
   std::vector<std::string> const words(word + 1, word + count);
   if (words.empty() || words[0] == "--help") {
-    std::fprintf(stderr,
-                 "usage: %s MODEL.onnx [WEIGHTS.safetensors] [--input 3x224x224] [--namespace NAME] > MODEL.hpp\n"
-                 "WEIGHTS is MODEL.safetensors in this folder if it is not given.\n",
-                 word[0]);
+    std::fprintf(
+        stderr,
+        "usage: %s MODEL.onnx [WEIGHTS.safetensors] [--input 3x224x224] [--namespace NAME] > MODEL.hpp\n"
+        "Writes the network of an ONNX file as a C++ header to the standard output, and its weights to WEIGHTS, or\n"
+        "to MODEL.safetensors in this folder if WEIGHTS is not given. --input is the shape of a sample, which is\n"
+        "needed if the file does not fix it; --namespace is the namespace of the header.\n",
+        word[0]);
     return 2;
   }
   try {

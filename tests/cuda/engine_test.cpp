@@ -733,7 +733,7 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
     weighted.weights = weights;
     CHECK_THROWS_WITH(e.run(p, weighted), Catch::Contains("cuda: sample weights and class weights are not"));
     CHECK_THROWS_WITH(e.prepare(mode::training, 4, target_kind::pixel_classes),
-                      Catch::Contains("found values or a class per pixel"));
+                      Catch::Contains("found a class per pixel"));
   }
   CHECK(device.report() == "");
 }

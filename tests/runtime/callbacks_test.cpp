@@ -100,7 +100,9 @@ TEST_CASE("monitors: by name, from a command line", "[callbacks]") {
   for (char const* name : {"loss", "acc", "val_loss", "val_acc"}) CHECK(std::string(metric_named(name).name) == name);
   CHECK(std::string(metric_named("val_accuracy").name) == "val_acc");
   CHECK(thrown<option_error>([] { metric_named("val_f1"); }) ==
-        "monitor: it must be one of loss, acc, val_loss, val_acc; found val_f1");
+        "monitor: its name must be loss, acc (or accuracy), val_loss or val_acc (or val_accuracy); found val_f1; a "
+        "score of "
+        "fit's .metrics is monitored by its type, such as val_metric<f1_score<>>");
   epoch_record const e{.train = {1, 2}, .validation = {3, 4}};
   double sum = 0;
   for (char const* name : {"loss", "acc", "val_loss", "val_acc"}) sum = 10 * sum + metric_named(name).of(e);

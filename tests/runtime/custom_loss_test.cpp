@@ -156,7 +156,7 @@ TEST_CASE("a loss of one's own works with towers, sample weights and class numbe
   trainer net = compile<rows>(reference{}, sgd{}, {.loss = own_huber{}});
   std::vector<std::int32_t> const labels{0};
   CHECK(has(thrown<option_error>([&] { net.train_on_batch(std::span<float const>(in).first(5), labels); }),
-            "compares with values; found one class per sample"));
+            "needs float targets; found std::int32_t labels"));
 }
 
 TEST_CASE("check_derivative finds a wrong derivative, and names sample, output and both numbers") {

@@ -212,10 +212,11 @@ TEST_CASE("inputs: what does not fit is refused") {
   int const program = t.engine().prepare(mode::inference, 4);
   refuses<option_error>([&] { t.engine().run(program, {.images = p.pictures.data(), .size = 4}); },
                         {"the network has 3 inputs; found only the first", ".further"});
-  refuses<data_error>([&] { t.predict_on_batch({{"", p.pictures}, {"row", p.rows}}, y); }, {"\"map\" 0 times"});
+  refuses<data_error>([&] { t.predict_on_batch({{"", p.pictures}, {"row", p.rows}}, y); },
+                      {"the input \"map\" is missing"});
   refuses<data_error>(
       [&] { t.predict_on_batch({{"", p.pictures}, {"row", p.rows}, {"map", p.pairs}, {"map", p.pairs}}, y); },
-      {"\"map\" 2 times"});
+      {"the input \"map\" is given 2 times"});
   refuses<data_error>(
       [&] { t.predict_on_batch({{"", p.pictures}, {"row", p.rows}, {"map", p.pairs}, {"x", p.pairs}}, y); },
       {"3 inputs; found 4"});

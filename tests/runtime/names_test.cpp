@@ -272,14 +272,16 @@ TEST_CASE("a lock that can't be is an error that says why", "[names]") {
     return thrown<dsl::file_error>([&] { dsl::file_lock const mine(path, "plot"); });
   };
   CHECK(has(refused(here / "missing/plot.png"),
-            "plot.png.lock must be a lock file or an unused name; found No such file"));
+            "plot.png.lock, which is locked while a run writes the file, must be a lock file or not exist; found No "
+            "such file"));
   fs::create_directory(here / "a.lock");
   CHECK(has(refused(here / "a"), "found Is a directory; remove it"));
   std::ofstream(here / "precious") << "text";
   // whoever may write to this folder must not choose which file is emptied
   fs::create_symlink(here / "precious", here / "b.lock");
   CHECK(has(refused(here / "b"),
-            "b.lock must be a lock file or an unused name; found Too many levels of symbolic links"));
+            "b.lock, which is locked while a run writes the file, must be a lock file or not exist; found Too many "
+            "levels of symbolic links"));
   CHECK(contents(here / "precious") == "text");
   REQUIRE(::mkfifo((here / "c.lock").c_str(), 0600) == 0);
   CHECK(has(refused(here / "c"), "found something that is not a regular file"));

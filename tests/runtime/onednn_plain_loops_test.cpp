@@ -66,7 +66,7 @@ TEST_CASE("onednn: plain loops that take time are named, and warned of once", "[
     CHECK_THAT(p.made->description(), Catch::Matchers::Contains(", plain loops for dropout"));
     REQUIRE(p.warned.size() == 1);
     CHECK_THAT(p.warned[0], Catch::Matchers::StartsWith("onednn: there is no fast kernel for dropout") &&
-                                Catch::Matchers::Contains(" here, so slower plain loops"));
+                                Catch::Matchers::Contains(" in this network, so slower plain loops"));
   }
   // for one picture dropout moves 128 KiB, which takes less than a millisecond
   prepared const small(model::view(), 1);

@@ -130,7 +130,8 @@ TEST_CASE("weights change only while one engine has them", "[predictor]") {
   {
     predictor p = make_predictor<small>(native{.threads = 1}, t.engine().weights());
     auto const before = outputs_of(p, x);
-    refuses<option_error>([&] { t.train_on_batch(x, labels); }, {"weights", "one engine", "found 2"});
+    refuses<option_error>([&] { t.train_on_batch(x, labels); },
+                          {"weights", "a single trainer or predictor uses them", "found 2 that share them"});
     std::vector<float> kernel(static_cast<std::size_t>(t.graph().parameters[0].count()));
     t.engine().read_parameter(0, kernel.data());
     refuses<option_error>([&] { p.engine().write_parameter(0, kernel.data()); }, {"weights", "found 2"});

@@ -243,7 +243,8 @@ TEST_CASE("program: nonsense options", "[program]") {
   refuses(2, with({"--cutout-epochs", "1"}), {"--cutout-epochs", "crop_flip_cutout", "found shift_flip"});
   refuses(2, with({"--augment", "crop_flip_cutout", "--cutout-epochs", "-1"}), {"--cutout-epochs", "found -1"});
   for (char const* epochs : {"-1", "70", "71"})
-    refuses(2, with({"--swa", epochs}), {"--swa", "below --epochs", std::string("found ") + epochs + "; try 58"});
+    refuses(2, with({"--swa", epochs}),
+            {"--swa", "below --epochs, which is 70;", std::string("found ") + epochs + "; try 58"});
   refuses(2, with({"--epochs", "2147483647", "--swa", "2147483647"}), {"--swa", "try 1789569705"});
   for (char const* momentum : {"0", "-0.5", "1.5"})
     refuses(2, with({"--ema", momentum}), {"--ema", "at most 1", std::string("found ") + momentum});
@@ -251,7 +252,7 @@ TEST_CASE("program: nonsense options", "[program]") {
   refuses(2, with({"--test-size", "-1"}), {"--test-size", "found -1"});
   refuses(2, with({"--synthetic", "--data", "somewhere"}), {"--synthetic", "--data", "only one"});
   refuses(2, with({"--schedule", "cubic"}), {"--schedule", "poly, cosine, step or one_cycle", "found cubic"});
-  refuses(2, with({"--monitor", "val_f1"}), {"monitor", "one of loss, acc, val_loss, val_acc; found val_f1"});
+  refuses(2, with({"--monitor", "val_f1"}), {"monitor", "val_acc (or val_accuracy); found val_f1"});
   refuses(2, with({"--early-stopping", "-1"}), {"--early-stopping", "found -1"});
   refuses(2, with({"--early-stopping", "soon"}), {"--early-stopping", "whole number", "soon"});
   refuses(2, with({"--save-every", "-1"}), {"--save-every", "found -1"});
@@ -292,16 +293,17 @@ TEST_CASE("program: no output takes another one's name", "[program]") {
   refuses(2, with(tiny({"--tensorboard", "plot.png"})), {"--output and --tensorboard"});
   // Files that a run removes, names that --best may produce, and the data.
   for (char const* locked : {"plot.png.lock", "plot.png.checkpoint.lock"})
-    refuses(2, with(tiny({"--weights", locked})), {"--weights and a run's lock"});
-  refuses(2, with(tiny({"--weights", "w", "--csv", "w.lock"})), {"--csv and a run's lock"});
+    refuses(2, with(tiny({"--weights", locked})), {"--weights: it must not be ", ", the lock of plot.png"});
+  refuses(2, with(tiny({"--weights", "w", "--csv", "w.lock"})),
+          {"--csv: it must not be w.lock, the lock of w; choose"});
   refuses(2, with(tiny({"--csv", "plot.png.checkpoint.before"})),
-          {"--csv and the state of an earlier run that --output keeps"});
+          {"--csv: it must not be plot.png.checkpoint.before, the state of an earlier run that --output keeps"});
   refuses(2, with(tiny({"--best", "w{epoch:02d}", "--weights", "w07"})), {"--weights and --best"});
   refuses(2, with(tiny({"--best", "w{epoch}-{acc:.2f}", "--csv", "w07-0.50.classes"})), {"--best's classes and --csv"});
   zero_cifar const cifar;
   std::vector<std::string> over = cifar.arguments();
   over.insert(over.end(), {"--weights", cifar.file("test_batch")});
-  refuses(2, over, {"--weights and the data"});
+  refuses(2, over, {"--weights: it must not be ", ", a file of the data"});
   CHECK(fs::file_size(cifar.file("test_batch")) == 30'730'000);
   // The argument of an unset shell variable.
   for (char const* option : {"--weights", "--best", "--csv", "--tensorboard", "--confusion", "--graph", "--data"})

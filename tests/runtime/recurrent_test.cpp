@@ -165,5 +165,6 @@ TEST_CASE("recurrent: weights have PyTorch's names and shapes, and Keras's are r
   CHECK(layout.shape(1) == std::vector<std::uint64_t>{16, 4});
   CHECK(layout.shape(2) == std::vector<std::uint64_t>{16});
   CHECK(layout.shape(5) == std::vector<std::uint64_t>{15, 5});
-  test::refuses<option_error>([] { weight_layout(net::view(), weight_convention::keras); }, {"lstm", "other biases"});
+  test::refuses<option_error>([] { weight_layout(net::view(), weight_convention::keras); },
+                              {"lstm", "different biases"});
 }

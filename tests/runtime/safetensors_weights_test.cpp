@@ -232,15 +232,16 @@ TEST_CASE("weights: names of networks of other forms", "[weights]") {
       dsl::weight_layout(
           dsl::network<dsl::image<2, 2, 1>, dsl::flatten, dsl::conv2d<4, 1, 1, 1, dsl::padding::same, 2>>::view(),
           dsl::weight_convention::keras),
-      Catch::Matchers::StartsWith("weights: layer 1 (conv2d) is behind a flatten, so its groups have other channels"));
+      Catch::Matchers::StartsWith(
+          "weights: layer 1 (conv2d) comes after a flatten, so its groups consist of different channels"));
   using sliced = dsl::network<dsl::image<2, 2, 1>, dsl::flatten, dsl::channel_slice<1, 2>, dsl::dense<2>>;
   CHECK_THROWS_WITH(dsl::weight_layout(sliced::view(), dsl::weight_convention::keras),
                     Catch::Matchers::StartsWith(
-                        "weights: layer 1 (channel_slice) is behind a flatten, so its channels are in another"));
+                        "weights: layer 1 (channel_slice) comes after a flatten, so its channels are in a different"));
   CHECK_NOTHROW(dsl::weight_layout(sliced::view(), dsl::weight_convention::torch));
   using shuffled = dsl::network<dsl::image<2, 2, 1>, dsl::flatten, dsl::channel_shuffle<2>, dsl::dense<2>>;
   CHECK_THROWS_WITH(dsl::weight_layout(shuffled::view(), dsl::weight_convention::keras),
-                    Catch::Matchers::StartsWith("weights: layer 1 (channel_shuffle) is behind a flatten"));
+                    Catch::Matchers::StartsWith("weights: layer 1 (channel_shuffle) comes after a flatten"));
   CHECK(names_of<dsl::named<"a", dsl::channel_scale>>() == strings{"a"});
   using scaled = dsl::network<dsl::image<2, 2, 1>, dsl::channel_scale, dsl::flatten, dsl::channel_scale>;
   CHECK(dsl::weight_names(scaled::view(), {.convention = dsl::weight_convention::keras}) ==
@@ -267,9 +268,10 @@ TEST_CASE("weights: names of networks of other forms", "[weights]") {
   keras_tokens.from_ours(0, kernel, turned);
   CHECK(std::vector<float>(turned, turned + 6) == std::vector<float>{0, 2, 4, 1, 3, 5});
   using flattened = dsl::network<dsl::image<2, 2, 1>, dsl::flatten, dsl::position_embedding>;
-  CHECK_THROWS_WITH(dsl::weight_layout(flattened::view(), dsl::weight_convention::keras),
-                    Catch::Matchers::StartsWith(
-                        "weights: layer 1 (position_embedding) is behind a flatten, so its channels are in another"));
+  CHECK_THROWS_WITH(
+      dsl::weight_layout(flattened::view(), dsl::weight_convention::keras),
+      Catch::Matchers::StartsWith(
+          "weights: layer 1 (position_embedding) comes after a flatten, so its channels are in a different"));
   using embedded =
       dsl::network<dsl::token_numbers<4>, dsl::named<"wte", dsl::embedding<3, 2>>, dsl::pointwise_dense<2>>;
   CHECK(dsl::weight_names(embedded::view()) == strings{"wte.weight", "1.weight", "1.bias"});
@@ -520,8 +522,8 @@ TEST_CASE("weights: parts of a network, under other names in the file", "[weight
   };
   refused({{"body.", "trunk."}}, R"("trunk.0.weight"; found 0 of its parts' 4 weights)");
   CHECK_THROWS_AS(load({{"body.", "trunk."}}, false), file_error);  // nothing to load is an error, strict or not
-  refused({{"bodies.", "backbone."}}, R"(found none for "bodies.")");
-  refused({{"body.", "backbone."}, {"body.2", "backbone.2"}}, R"(found none for "body.2")");
+  refused({{"bodies.", "backbone."}}, R"(found none that begins with "bodies.")");
+  refused({{"body.", "backbone."}, {"body.2", "backbone.2"}}, R"(found none that begins with "body.2")");
   refused({{"body.0", "backbone.0"}, {"body.2", "backbone.0"}}, R"("backbone.0.bias" twice)");
   refused({{"body.0", "backbone."}}, R"("backbone..weight")");
   refused({{"body.0", "backbone.0"}, {"classifier", "head"}}, R"("head.weight" with shape [7, 4]; found [2, 4])");
@@ -573,7 +575,7 @@ TEST_CASE("weights: constants are compared with a file's or not in it, and never
   CHECK(load_safetensors(same, here / "x", keras).loaded == 5);
   keras.parts = {{"body/", "backbone/"}};
   CHECK_THROWS_WITH(load_safetensors(same, here / "x", keras),
-                    Catch::Contains(R"(among "batch_normalization/beta" to "dense/bias")"));
+                    Catch::Contains(R"(the names go from "batch_normalization/beta" to "dense/bias";)"));
 }
 
 TEST_CASE("weights: skip_mismatch loads a 1x1 convolution from an nn.Linear", "[weights]") {

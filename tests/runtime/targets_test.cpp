@@ -326,7 +326,7 @@ TEST_CASE("targets: train_on_batch takes those of each output, and steps as fit 
   std::vector<std::int32_t> wrong = labels;
   wrong[3] = 3;
   refuses<data_error>([&] { b.train_on_batch({{"", pictures}}, {{"pose", pose}, {"main", labels}}); },
-                      {"exactly once", "mask 0 times"});
+                      {"exactly once", "those of output mask 0 times"});
   refuses<data_error>([&] { b.train_on_batch({{"", pictures}}, {{"pose", pose}, {"main", wrong}, {"mask", mask}}); },
                       {"labels must be 0 to 2", "found 3 for sample 3"});
   refuses<data_error>([&] { b.train_on_batch({{"", pictures}}, {{"pose", pose}, {"main", labels}, {"mask", labels}}); },

@@ -850,21 +850,21 @@ TEST_CASE("backup_and_restore: nothing of a forged state is a place, a size or a
   };
   constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min(), greatest = -1 - least;
   for (int epoch : {-1, 2, 1 << 30, -(1 << 30)}) {
-    refused(with_field(good, "best epoch", epoch), {"'s early_stopping 0 must have 0 to 1 as \"best epoch\"; found "});
+    refused(with_field(good, "best epoch", epoch), {"'s early_stopping 0: \"best epoch\" must be 0 to 1; found "});
     refused(with_field(good, "stopped epoch", epoch),
-            {"'s early_stopping 0 must have 0 to 1 as \"stopped epoch\"; found "});
+            {"'s early_stopping 0: \"stopped epoch\" must be 0 to 1; found "});
   }
   for (int waited : {-1, 3, std::numeric_limits<int>::max()})
-    refused(with_field(good, "wait", waited), {"'s early_stopping 0 must have 0 to 2 as \"wait\"; found "});
+    refused(with_field(good, "wait", waited), {"'s early_stopping 0: \"wait\" must be 0 to 2; found "});
   for (std::int64_t count : {std::int64_t{-1}, least, greatest}) {
-    refused(with_field(good, "batches", count), {"'s backup_and_restore 0 must have ", " as \"batches\"; found "});
+    refused(with_field(good, "batches", count), {"'s backup_and_restore 0: \"batches\" must be ", "; found "});
     refused(with_field(good, "batches", count, good.find("model_checkpoint 0")),
-            {"'s model_checkpoint 0 must have ", " as \"batches\"; found "});
-    refused(with_field(good, "bytes before", count), {"'s csv_logger 0 must have ", " as \"bytes before\"; found "});
-    refused(with_field(good, "since", count), {"'s average must have 0 to ", " as \"since\"; found "});
-    refused(with_field(good, "taken", count), {"'s average must have 1 to ", " as \"taken\"; found "});
+            {"'s model_checkpoint 0: \"batches\" must be ", "; found "});
+    refused(with_field(good, "bytes before", count), {"'s csv_logger 0: \"bytes before\" must be ", "; found "});
+    refused(with_field(good, "since", count), {"'s average: \"since\" must be 0 to ", "; found "});
+    refused(with_field(good, "taken", count), {"'s average: \"taken\" must be 1 to ", "; found "});
   }
-  refused(with_field(good, "taken", std::int64_t{0}), {"'s average must have 1 to ", " as \"taken\"; found 0; "});
+  refused(with_field(good, "taken", std::int64_t{0}), {"'s average: \"taken\" must be 1 to ", "; found 0; "});
 
   using head = detail::checkpoint_head;
   double const no_number = std::numeric_limits<double>::quiet_NaN();
@@ -983,7 +983,7 @@ TEST_CASE("early_stopping: best weights of another size are refused as the run g
   state.erase(state.size() - 12, 4);
   std::ofstream(here / "state", std::ios::binary) << signed_again(state);
   trainer u = toy::compiled();
-  CHECK(has(thrown<file_error>([&] { toy::fit(u, 4, all()); }), " as \"best weights\"; found "));
+  CHECK(has(thrown<file_error>([&] { toy::fit(u, 4, all()); }), ": \"best weights\" must have "));
 }
 
 TEST_CASE("model_checkpoint: a state says nowhere what is written over", "[callbacks][resume][hostile]") {

@@ -495,7 +495,8 @@ TEST_CASE("checkpoint: fingerprints of a later version are refused by that name"
   dsl::test::saved_run_of run("sgd");
   std::uint64_t const before = bits_of(run.trainer);
   CHECK_THROWS_WITH(dsl::restore_run(run.trainer, bytes, "some.file"),
-                    Catch::Matchers::Contains("checkpoint: some.file has fingerprints of version 2; this typenet reads "
+                    Catch::Matchers::Contains("checkpoint: some.file is from another version of typenet, with network "
+                                              "fingerprints of version 2; this one reads "
                                               "0 to 1; use the program that wrote it"));
   CHECK(bits_of(run.trainer) == before);
 }

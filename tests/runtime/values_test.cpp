@@ -220,11 +220,12 @@ TEST_CASE("batches of one's own have counts that are checked") {
   out.resize(7);
   refuses<data_error>([&] { t.predict_on_batch(x, out); }, {"outputs", "7"});
   trainer c = compile<network<features<3>, dense<2>, softmax>>(reference{}, sgd{});
-  refuses<option_error>([&] { c.train_on_batch(x, y); }, {"categorical_crossentropy", "values"});
+  refuses<option_error>([&] { c.train_on_batch(x, y); }, {"categorical_crossentropy", "needs class labels"});
   std::vector<std::int32_t> const labels(4);
   CHECK(std::isfinite(c.train_on_batch(x, labels).loss));
   trainer h = compile<hidden>(reference{}, sgd{}, {.loss = loss::huber});
-  refuses<option_error>([&] { h.train_on_batch(x, labels); }, {"compares with values", "class"});
+  refuses<option_error>([&] { h.train_on_batch(x, labels); },
+                        {"needs float targets", "found std::int32_t labels; pass floats"});
 }
 
 TEST_CASE("a batch given by addresses trains as one given by spans") {
@@ -234,7 +235,7 @@ TEST_CASE("a batch given by addresses trains as one given by spans") {
   for (int step = 0; step < 2; ++step)
     CHECK(spans.train_on_batch(x, y).loss == addresses.train_on_batch(x.data(), y.data(), 4).loss);
   trainer c = compile<network<features<3>, dense<2>, softmax>>(reference{}, sgd{});
-  refuses<option_error>([&] { c.train_on_batch(x.data(), y.data(), 4); }, {"compares with classes"});
+  refuses<option_error>([&] { c.train_on_batch(x.data(), y.data(), 4); }, {"needs class labels"});
 }
 
 TEST_CASE("an empty batch is called that") {
@@ -243,8 +244,9 @@ TEST_CASE("an empty batch is called that") {
   std::vector<float> const x(12, 0.5F);
   std::vector<float> none, one(1);
   refuses<data_error>([&] { t.predict_on_batch(x, none); }, {"predict_on_batch: outputs", "the batch is empty"});
-  refuses<data_error>([&] { t.predict_on_batch(x, one); },
-                      {"outputs of a batch of 1", "2 numbers of type float, 2 for each sample; found 1"});
+  refuses<data_error>(
+      [&] { t.predict_on_batch(x, one); },
+      {"outputs must be 2 numbers of type float for each sample; found 1, which is not a multiple of 2"});
   refuses<data_error>([&] { t.train_on_batch(x, none); }, {"train_on_batch: values", "the batch is empty"});
   refuses<data_error>([&] { c.train_on_batch(x, std::vector<std::int32_t>{}); }, {"labels", "the batch is empty"});
 }
@@ -254,14 +256,16 @@ TEST_CASE("classes for a regression, and values for a classifier, are named befo
   std::vector<std::int32_t> const five(4, 5), zeros(4), seven(7);
   trainer t = compile<linear>(reference{}, sgd{}, {.loss = loss::mean_squared_error});
   for (auto const& labels : {five, zeros, seven}) {
-    refuses<option_error>([&] { t.train_on_batch(x, labels); }, {"one output compares with values", "float values"});
-    refuses<option_error>([&] { t.train_on_batch(x.data(), labels.data(), static_cast<int>(labels.size())); },
-                          {"one output compares with values", "float values"});  // also where all labels are 0
+    refuses<option_error>([&] { t.train_on_batch(x, labels); },
+                          {"one number per sample, so its targets must be floats", "pass floats"});
+    refuses<option_error>(
+        [&] { t.train_on_batch(x.data(), labels.data(), static_cast<int>(labels.size())); },
+        {"one number per sample, so its targets must be floats", "pass floats"});  // also where all labels are 0
   }
   trainer c = compile<network<features<3>, dense<2>, softmax>>(reference{}, sgd{});
-  refuses<option_error>([&] { c.train_on_batch(x, y); }, {"compares with classes", "std::int32_t labels"});
+  refuses<option_error>([&] { c.train_on_batch(x, y); }, {"needs class labels", "std::int32_t labels"});
   trainer h = compile<hidden>(reference{}, sgd{}, {.loss = loss::huber});
-  refuses<option_error>([&] { h.train_on_batch(x, seven); }, {"compares with values", "float values"});
+  refuses<option_error>([&] { h.train_on_batch(x, seven); }, {"needs float targets", "pass floats"});
   trainer m = compile<hidden>(reference{}, sgd{}, {.loss = loss::mean_squared_error});
   CHECK(std::isfinite(m.train_on_batch(x, zeros).loss));
   refuses<data_error>([&] { m.train_on_batch(x, five); }, {"0 to 1; found 5", "float values"});
@@ -372,8 +376,8 @@ TEST_CASE("what does not fit is refused before the first step") {
   trainer labels = compile<network<features<3>, dense<2>, softmax>>(reference{}, sgd{});
   refuses<option_error>([&] { labels.fit(two, {}); }, {"categorical_crossentropy", "2 values", "mean_squared_error"});
   refuses<option_error>([&] { labels.fit(train, {}); }, {"has 1 value;"});
-  refuses<option_error>([&] { values.fit(two, {.batch_size = 4}); }, {"1 output,", "2 values"});
-  refuses<option_error>([&] { values.fit(classes, {.batch_size = 4}); }, {"1 output,", "2 classes"});
+  refuses<option_error>([&] { values.fit(two, {.batch_size = 4}); }, {"output has 1 number,", "2 values"});
+  refuses<option_error>([&] { values.fit(classes, {.batch_size = 4}); }, {"output has 1 number,", "2 classes"});
   using pixels = network<image<1, 3, 1>, conv2d<1, 1>>;
   dataset const flat = in_memory_classes({1, 3, 1}, std::vector<float>(60), 3, std::vector<std::int32_t>(20));
   trainer maps = compile<pixels>(reference{}, sgd{}, {.loss = loss::mean_squared_error});
@@ -390,7 +394,8 @@ TEST_CASE("what does not fit is refused before the first step") {
       {"acc", "no accuracy"});
   dataset normal = train;
   normalize(normal);
-  refuses<option_error>([&] { values.fit(train, {.batch_size = 4, .validation = &normal}); }, {"normalize"});
+  refuses<option_error>([&] { values.fit(train, {.batch_size = 4, .validation = &normal}); },
+                        {"found one for the validation data only", "normalize"});
 
   refuses<data_error>([] { in_memory_values({2}, {1, 2, 3}, 1, {1}); }, {"2 numbers", "found 3"});
   refuses<data_error>([] { in_memory_values({2}, {1, 2}, 2, {1}); }, {"values"});
@@ -434,7 +439,7 @@ TEST_CASE("a table is read, column by column") {
   refuses<data_error>([&] { read_csv_classes(path, "2", {"yes"}, {.separator = ';', .header = false}); },
                       {"found no", "line 2"});
   refuses<data_error>([&] { read_csv_classes(path, "2", {"yes", "no", "yes"}, {.separator = ';', .header = false}); },
-                      {"3 names", "2 of them"});
+                      {"found \"yes\" twice"});
   struct wrong {
     char const* text;
     std::vector<std::string> words;

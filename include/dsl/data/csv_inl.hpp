@@ -6,6 +6,7 @@
 #include <dsl/data/in_memory.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
+#include <dsl/detail/printable.hpp>
 #include <dsl/error.hpp>
 
 #include <cstddef>
@@ -65,10 +66,10 @@ TYPENET_INLINE dataset read_csv_classes(std::string const& path, std::string con
   std::vector<float> numbers = detail::numbers_without(table, left_out, columns);
   std::size_t const column = table.column(target);
   std::map<std::string_view, std::int32_t> classes;
-  for (std::string const& name : class_names) classes.emplace(name, static_cast<std::int32_t>(classes.size()));
-  if (classes.size() != class_names.size())
-    detail::throw_error<data_error>({"csv: class names must be unique; found ", class_names.size(), " names, ",
-                                     classes.size(), " of them distinct; name each class once"});
+  for (std::string const& name : class_names)
+    if (!classes.emplace(name, static_cast<std::int32_t>(classes.size())).second)
+      detail::throw_error<data_error>(
+          {"csv: class names must be unique; found \"", detail::excerpt(name), "\" twice; name each class once"});
   if (class_names.empty()) {
     for (std::size_t row = 0; row < table.rows(); ++row) classes.emplace(table.field(row, column), 0);
     for (auto& [name, number] : classes) {

@@ -29,8 +29,9 @@ namespace dsl::detail::TYPENET_MODE {
 [[gnu::cold]] inline dsl::shape npy_sample(npy_array const& a) {
   std::vector<std::int64_t> const& d = a.dims();
   if (d.empty() || d.size() > 4)
-    a.refuse(message({"be (samples, features), (samples, height, width) or (samples, channels, height, width); found ",
-                      npy_dims(a)}));
+    a.refuse(message(
+        {"have the shape (samples, features), (samples, height, width) or (samples, channels, height, width); found ",
+         npy_dims(a)}));
   for (std::int64_t const n : d)
     if (n < 1 || n > 0x7fffffff)
       a.refuse(message({"have no dimension of size 0 or above 2,147,483,647; found ", npy_dims(a)}));
@@ -121,7 +122,7 @@ TYPENET_INLINE dataset read_npy_pixel_classes(std::string const& pictures, std::
   dsl::shape const sample = detail::npy_sample(x);
   detail::require_as_many(x, y, "one label per pixel");
   if (y.dims().size() != 3 || y.dims()[1] != sample.height || y.dims()[2] != sample.width)
-    y.refuse(detail::message({"be (samples, ", sample.height, ", ", sample.width,
+    y.refuse(detail::message({"have the shape (samples, ", sample.height, ", ", sample.width,
                               "), one label per pixel of the images; found ", detail::npy_dims(y)}));
   if (x.is_bytes())
     return in_memory_pixel_dataset(sample, std::vector<std::uint8_t>(x.bytes(), x.bytes() + x.count()), classes,

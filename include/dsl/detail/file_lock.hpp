@@ -74,8 +74,9 @@ class file_lock {
   /// a lock, it is refused and left as it is.
   [[gnu::cold]] file_lock(std::string const& path, char const* kind) : path_(path + ".lock"), owner_(::getpid()) {
     auto const fail = [&](std::string const& found) {
-      throw file_error(std::string(kind) + ": " + path_ + " must be a lock file or an unused name; found " + found +
-                       "; remove it, or give another path");
+      throw file_error(std::string(kind) + ": " + path_ +
+                       ", which is locked while a run writes the file, must be a lock file or not exist; found " +
+                       found + "; remove it, or give another path");
     };
     char host[256] = {};
     ::gethostname(host, sizeof host - 1);

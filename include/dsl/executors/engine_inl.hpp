@@ -28,9 +28,10 @@ TYPENET_INLINE void engine::set_normalization(std::shared_ptr<dsl::normalization
   if (n == shared->normalization || (n && shared->normalization && *n == *shared->normalization)) return;
   if (shared.use_count() > 2)  // this one and the engine's own
     detail::throw_error<option_error>(
-        {"normalization: it belongs to the weights and can change only while one engine holds them; found ",
+        {"normalization: it belongs to the weights and can change only while a single trainer or predictor uses them; "
+         "found ",
          static_cast<long long>(shared.use_count() - 1),
-         " holders; destroy the predictors that share them, or give these predictors copies"});
+         " that share them; destroy the others, or make them with copies: make_predictor<model>(executor, trainer)"});
   shared->normalization = std::move(n);
 }
 
@@ -50,8 +51,8 @@ TYPENET_INLINE void engine::require_targets(mode m, per_output<target_kind> cons
   if (k == outputs) return;
   constexpr char const* names[] = {"categorical_crossentropy", "mean_squared_error", "mean_absolute_error", "huber",
                                    "binary_crossentropy",      "a loss of your own"};
-  constexpr char const* found[] = {" compares with values; found one class per sample",
-                                   " compares with one class per sample; found values",
+  constexpr char const* found[] = {" needs float targets; found one class per sample",
+                                   " needs one class per sample; found float targets",
                                    " cannot be used with one class per pixel; only categorical_crossentropy can"};
   detail::throw_error<option_error>({"loss: ", names[static_cast<int>(options_.loss[k])],
                                      found[static_cast<int>(targets[k])],

@@ -127,8 +127,8 @@ TYPENET_INLINE checkpoint_reader::checkpoint_reader(graph_view const& g, std::st
   std::memcpy(&sum, bytes.data() + size - sizeof sum, sizeof sum);
   need_or(sum == checksum(bytes, size - sizeof sum), "is damaged: its checksum is wrong; ");
   need_or(head.fingerprints >= 0 && head.fingerprints <= fingerprint_version,
-          message({"has fingerprints of version ", head.fingerprints, "; this typenet reads 0 to ", fingerprint_version,
-                   "; use the program that wrote it, or "}));
+          message({"is from another version of typenet, with network fingerprints of version ", head.fingerprints,
+                   "; this one reads 0 to ", fingerprint_version, "; use the program that wrote it, or "}));
   long long expected = 0;
   for_each_array(g, head.slots, [&](int, int, long long count) { expected += count; });
   callbacks_ = size - sizeof sum - static_cast<std::size_t>(head.callbacks);

@@ -258,7 +258,7 @@ TYPENET_INLINE saved_run restore_run(trainer& t, std::string const& bytes, std::
   if (head.replicas != t.engine().replicas() && (!processes || processes->process() == 0))
     on_warning(message({"checkpoint: ", name, " is from a run with ", detail::counted(head.replicas, "tower"),
                         ", but this one has ", t.engine().replicas(),
-                        "; if the batch per tower is unchanged, each epoch has a different number of steps, and the "
+                        "; use the total batch size of that run, or each epoch has a different number of steps and the "
                         "learning rate has a different effect"})
                    .c_str());
   auto const learned = detail::saved_normalization(t.graph(), file.callbacks(), name);

@@ -47,10 +47,11 @@ class weight_layout {
   static int at(order const& o, int i) { return o.empty() ? i : o[static_cast<std::size_t>(i)]; }
 
   static constexpr char const* behind_flatten =
-      "is behind a flatten, so its channels are in another order in Keras, which flattens in the order height, width, "
-      "channels";
+      "comes after a flatten, so its channels are in a different order in Keras, which flattens in the order height, "
+      "width, channels";
   static constexpr char const* mixed_orders =
-      "has operands of different orders in Keras, which flattens in the order height, width, channels";
+      "has operands whose channels are in different orders in Keras, which flattens in the order height, width, "
+      "channels";
   [[noreturn, gnu::cold]] void refuse(node const& n, char const* why) const;
   [[gnu::cold]] order order_behind(node const& n) const;
   /// Returns the order of the output of a multiply. It does not depend on an operand with only one channel.

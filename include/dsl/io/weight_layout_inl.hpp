@@ -60,10 +60,10 @@ TYPENET_INLINE weight_layout::order weight_layout::order_behind(node const& n) c
     case op::dense: return {};
     case op::conv2d:
       if (n.groups > 1 && !order_of(graph_.input(n)).empty())
-        refuse(n,
-               "is behind a flatten, so its groups have other channels in Keras, which flattens in the order height, "
-               "width, "
-               "channels");
+        refuse(
+            n,
+            "comes after a flatten, so its groups consist of different channels in Keras, which flattens in the order "
+            "height, width, channels");
       return {};
     case op::conv2d_transpose:
       if (!order_of(graph_.input(n)).empty()) refuse(n, behind_flatten);
@@ -90,11 +90,11 @@ TYPENET_INLINE weight_layout::order weight_layout::order_behind(node const& n) c
       if (!order_of(graph_.input(n)).empty()) refuse(n, behind_flatten);
       return {};
     case op::lstm:
-    case op::gru: refuse(n, "has other biases than in Keras, and its gates are in another order");
+    case op::gru: refuse(n, "has different biases from Keras's, and its gates are in a different order");
     case op::multiply: return broadcast_order(n);
     case op::custom:
       if (!order_of(graph_.input(n)).empty() && !(graph_.input_shape(n) == graph_.output_shape(n)))
-        refuse(n, "changes the shape behind a flatten, and the order in Keras is unknown");
+        refuse(n, "changes the shape after a flatten, and the order in Keras is unknown");
       break;
     default: break;  // one number per channel, or one channel
   }

@@ -33,7 +33,9 @@ TYPENET_INLINE towers_engine::towers_engine(tower_factory const& factory, graph_
       metrics_(group_.ranks() * (output_count(g) > 1 ? 1 + output_count(g) : 1)),
       threads_(towers_, places_.begin()) {
   if (t.policy.moments == tower_moments::synchronized && (g.size.devices > 1 || o.micro_batches > 1))
-    throw option_error("towers: batch_norm can't be synchronized in a network on several devices or in micro-batches");
+    throw option_error(
+        "towers: batch_norm can't be synchronized in a network on several devices or in micro-batches; remove "
+        "synchronized(...) from the policy, or use one device and no micro-batches");
   if (t.policy.moments == tower_moments::synchronized && o.limit.batch > 0)
     throw option_error(
         "towers: with a memory_budget, batch_norm can't be synchronized; remove synchronized(...) from the policy");

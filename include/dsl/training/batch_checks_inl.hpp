@@ -43,8 +43,9 @@ TYPENET_INLINE std::size_t batch_checks::samples_of(std::span<float const> value
 TYPENET_INLINE void batch_checks::require_loss_takes(target_kind targets) const {
   if (targets == target_kind::values && !takes(loss[0], targets))
     throw_error<option_error>(
-        {"train_on_batch: categorical_crossentropy compares with classes; found float values; pass std::int32_t "
-         "labels, or change the loss in compile()"});
+        {"train_on_batch: categorical_crossentropy needs class labels as targets; found floats; pass std::int32_t "
+         "labels, "
+         "or change the loss in compile()"});
   for (int k = 1; k < output_count(graph); ++k)
     if (!takes(loss[k], targets) ||
         graph.output_shape(graph.nodes[output_node(graph, k)]).size() != graph.shape_of(graph.result()).size())
@@ -53,9 +54,12 @@ TYPENET_INLINE void batch_checks::require_loss_takes(target_kind targets) const 
            ", whose loss or shape differs from that of the network's result; pass the targets of each output by name"});
   bool const one_output = loss[0] != dsl::loss::categorical_crossentropy && graph.shape_of(graph.result()).size() == 1;
   if (targets != target_kind::values && (one_output || !takes(loss[0], targets)))
-    throw_error<option_error>({"train_on_batch: ", one_output ? "a network with one output" : "this loss",
-                               " compares with values; found one class per sample; pass float values, or change the ",
-                               one_output ? "network" : "loss in compile()"});
+    throw_error<option_error>(
+        {"train_on_batch: ",
+         one_output ? "the network's output is one number per sample, so its targets must be floats, such as 0 and 1"
+                    : "this loss needs float targets",
+         "; found std::int32_t labels; pass floats, or ",
+         one_output ? "end the network in one unit per class and softmax" : "change the loss in compile()"});
 }
 
 TYPENET_INLINE void batch_checks::require_labels(std::int32_t const* labels, int size) const {
@@ -90,9 +94,10 @@ TYPENET_INLINE std::vector<float const*> batch_checks::arranged(char const* what
     for (batch_input const& one : inputs)
       if (one.name == name) found = &one, ++times;
     if (times != 1)
-      throw_error<data_error>(
-          {what, ": each input must be given exactly once; found the input \"", name, "\" ", times,
-           " times; the first input is called \"\", the others have the names in their named_input<...>"});
+      throw_error<data_error>({what, ": each input must be given exactly once; ",
+                               name.empty() ? "the first input, whose name is \"\"," : "the input \"" + name + "\"",
+                               times == 0 ? std::string(" is missing") : message({" is given ", times, " times"}),
+                               "; other inputs have the names in their named_input<...>"});
     require_count(message({what, ": ", name.empty() ? "samples" : name}).c_str(), found->numbers.size(), size,
                   graph.output_shape(graph.nodes[n]));
     all.push_back(found->numbers.data());
@@ -126,8 +131,8 @@ TYPENET_INLINE arranged_targets batch_checks::arranged(std::vector<batch_target>
     for (batch_target const& one : targets)
       if (one.output == name) found = &one, ++times;
     if (times != 1)
-      throw_error<data_error>({what, ": each output must be given targets exactly once; found the output ", name, " ",
-                               times, " times; the network's result is called main"});
+      throw_error<data_error>({what, ": each output must be given targets exactly once; found those of output ", name,
+                               " ", times, " times; the network's result is called main"});
     shape const& out = graph.output_shape(graph.nodes[output_node(graph, k)]);
     bool const has_values = found->values.data() != nullptr;
     bool const of_pixels = loss[k] == dsl::loss::categorical_crossentropy && !out.is_flat();
@@ -136,9 +141,9 @@ TYPENET_INLINE arranged_targets batch_checks::arranged(std::vector<batch_target>
                                          : target_kind::classes;
     bool const one_number = loss[k] != dsl::loss::categorical_crossentropy && out.size() == 1;
     if (!takes(loss[k], kind) || (one_number && !has_values))
-      throw_error<option_error>({what, ": the loss of output ", name, " compares with ",
-                                 has_values ? "classes; found float values; pass std::int32_t labels"
-                                            : "values; found classes; pass float values",
+      throw_error<option_error>({what, ": the loss of output ", name, " needs ",
+                                 has_values ? "class labels; found floats; pass std::int32_t labels"
+                                            : "float targets; found std::int32_t labels; pass floats",
                                  ", or change its loss in compile()"});
     shape const each = kind == target_kind::values          ? out
                        : kind == target_kind::pixel_classes ? shape{1, out.height, out.width}
@@ -176,11 +181,16 @@ TYPENET_INLINE void batch_checks::require_one_input(char const* what) const {
 TYPENET_INLINE void batch_checks::require_count(char const* what, std::size_t found, std::size_t batch,
                                                 shape const& each, char const* type) {
   if (batch < 1 && found < 1) throw_error<data_error>({what, ": the batch is empty; pass at least one sample"});
+  auto const one = static_cast<std::size_t>(each.size());
+  if (found / one == batch && found % one > 0)
+    throw_error<data_error>({what, " must be ", counted(each.size(), "number"), " of type ", type,
+                             " for each sample; found ", found, ", which is not a multiple of ", each.size(),
+                             "; check the shape"});
   if (batch < 1) batch = 1;
-  if (batch > 0x7fffffff || found != batch * static_cast<std::size_t>(each.size()))
-    throw_error<data_error>({what, " of a batch of ", batch, " must be ", batch * static_cast<std::size_t>(each.size()),
-                             " numbers of type ", type, ", ", each.size(), " for each sample; found ", found,
-                             "; check the shape and the batch"});
+  if (batch > 0x7fffffff || found != batch * one)
+    throw_error<data_error>({what, " of a batch of ", batch, " must be ",
+                             counted(static_cast<long long>(batch * one), "number"), " of type ", type, ", ",
+                             each.size(), " for each sample; found ", found, "; check the shape and the batch"});
 }
 
 TYPENET_INLINE void batch_checks::require_size(int batch) {

@@ -67,7 +67,7 @@ class callback_state {
     T found = value;
     (*this)(key, found);
     if (restores_ && (found < least || found > most))
-      throw file_error(detail::message({from_, " must have ", least, " to ", most, " as \"", key, "\"; found ", found,
+      throw file_error(detail::message({from_, ": \"", key, "\" must be ", least, " to ", most, "; found ", found,
                                         "; the file is damaged; remove it to start from the beginning"}));
     value = found;
   }

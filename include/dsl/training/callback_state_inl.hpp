@@ -31,8 +31,8 @@ TYPENET_INLINE void callback_state::same(char const* key, std::string const& val
 TYPENET_INLINE void callback_state::need_count(char const* key, std::size_t found, std::size_t wanted) const {
   if (restores_ && found != wanted)
     throw file_error(
-        detail::message({from_, " must have ", detail::counted(static_cast<long long>(wanted), "number"), " as \"", key,
-                         "\"; found ", found, "; the file is damaged; remove it to start from the beginning"}));
+        detail::message({from_, ": \"", key, "\" must have ", detail::counted(static_cast<long long>(wanted), "number"),
+                         "; found ", found, "; the file is damaged; remove it to start from the beginning"}));
 }
 
 TYPENET_INLINE void callback_state::write(char const* key, void const* data, std::size_t size) {

@@ -126,7 +126,8 @@ TYPENET_INLINE void require_target(graph_view const& g, int k, loss l, dataset c
   std::string const own = owner_of_output(g, k), whose = k == 0 ? "the data set" : "its target";
   char const* const other =
       k == 0 ? "" : ", or the output needs another target; see with_class_target() and similar functions";
-  std::string const has = message({what, ": ", own, " has ", counted(outputs, k == 0 ? "output" : "number"), ", but "});
+  std::string const has =
+      message({what, ": ", k == 0 ? "the network's output" : own, " has ", counted(outputs, "number"), ", but "});
   bool const one_of_two = outputs == 1 && data.classes == 2 && targets_for(l, data) == target_kind::values;
   if (data.has_classes() && targets_for(l, data) == target_kind::classes && !out.is_flat())
     throw_error<option_error>({what, ": ", k == 0 ? "the network's output" : own,
@@ -311,29 +312,33 @@ TYPENET_INLINE void require_fit(graph_view const& g, per_output<loss> const& l, 
   if (o.validation) require_no_stream(*o.validation, "validation");
   if (!o.validation && !o.metrics.empty())
     throw_error<option_error>({"fit: .metrics are computed on the validation data; found ", o.metrics.size(),
-                               " of them and no .validation; give both"});
+                               " of them and no .validation; add .validation = &test, or leave .metrics out"});
   if (!o.validation) return;
   require_shares(l, require_samples(g, l, *o.validation, "validation"), *o.validation, "validation");
 }
 
 TYPENET_INLINE void require_same_moments(dataset const& data, dataset const& validation) {
+  auto const found = [](bool in_training, bool in_validation) {
+    return !in_training     ? "one for the validation data only"
+           : !in_validation ? "one for the training data only"
+                            : "two different ones";
+  };
   if (!same_mean(data.deviation, validation.deviation))
-    throw_error<option_error>(
-        {"fit: training and validation data must be divided by the same deviation; use "
-         "normalize(train, validation)"});
+    throw_error<option_error>({"fit: training and validation data must be divided by the same deviation; found ",
+                               found(!!data.deviation, !!validation.deviation), "; use normalize(train, validation)"});
   for (int k = 0; k < data.further_inputs(); ++k)
     for (further_input const& other : *validation.further)
       if (further_input const& own = (*data.further)[static_cast<std::size_t>(k)];
           own.name == other.name && !(same_mean(own.mean, other.mean) && same_mean(own.deviation, other.deviation)))
-        throw_error<option_error>({"fit: input \"", own.name,
-                                   "\" must have the same mean and deviation in the training and the validation data; "
-                                   "use normalize(train, validation)"});
+        throw_error<option_error>({"fit: input \"", own.name, "\" must have the same ",
+                                   same_mean(own.mean, other.mean) ? "deviation" : "mean",
+                                   " in the training and the validation data; found ",
+                                   same_mean(own.mean, other.mean) ? found(!!own.deviation, !!other.deviation)
+                                                                   : found(!!own.mean, !!other.mean),
+                                   "; use normalize(train, validation)"});
   if (!same_mean(data.mean, validation.mean))
     throw_error<option_error>({"fit: training and validation data must have the same mean; found ",
-                               !data.mean         ? "one for the validation data only"
-                               : !validation.mean ? "one for the training data only"
-                                                  : "two different ones",
-                               "; set validation.mean = train.mean"});
+                               found(!!data.mean, !!validation.mean), "; set validation.mean = train.mean"});
 }
 
 }  // namespace dsl::detail::TYPENET_MODE

@@ -66,9 +66,12 @@ TYPENET_INLINE engine_options checked_options(graph_view const& g, update_rule c
   option_check{"batch_norm_momentum"}.need(
       (o.batch_norm_momentum >= 0 && o.batch_norm_momentum < 1) || o.batch_norm_momentum == -1,
       "it must be at least 0 and less than 1, or -1 to keep each layer's own", o.batch_norm_momentum);
-  option_check{"label_smoothing"}.need(
-      o.label_smoothing == 0 || (crossentropy && o.label_smoothing > 0 && o.label_smoothing < 1),
-      "it must be at least 0 and less than 1, and 0 unless the loss is categorical_crossentropy", o.label_smoothing);
+  option_check const smoothing{"label_smoothing"};
+  smoothing.need(o.label_smoothing >= 0 && o.label_smoothing < 1, "it must be at least 0 and less than 1",
+                 o.label_smoothing);
+  if (o.label_smoothing > 0 && !crossentropy)
+    throw_error<option_error>({"label_smoothing: it needs the loss categorical_crossentropy; found ", o.label_smoothing,
+                               " with another loss; leave it out, or change the loss"});
   shape const& out = g.shape_of(g.result());
   auto const classes = out.is_flat() ? out.size() : out.channels;
   if (!o.class_weights.empty()) {

@@ -92,9 +92,11 @@ TYPENET_INLINE long long confusion_matrix::taken_for(int predicted) const {
 
 TYPENET_INLINE std::size_t confusion_matrix::index(int label, int predicted) const {
   if (label < 0 || label >= classes() || predicted < 0 || predicted >= classes())
-    throw option_error(classes() == 0 ? "confusion_matrix: it is still empty; pass it to evaluate() first"
-                                      : detail::message({"confusion_matrix: classes must be 0 to ", classes() - 1,
-                                                         "; found label ", label, " and prediction ", predicted}));
+    throw option_error(classes() == 0
+                           ? "confusion_matrix: it is still empty; pass it to evaluate() first"
+                           : detail::message({"confusion_matrix: label and prediction must be 0 to ", classes() - 1,
+                                              "; found label ", label, " and prediction ", predicted,
+                                              "; choose classes of the data set that was evaluated"}));
   return static_cast<std::size_t>(label) * names_.size() + static_cast<std::size_t>(predicted);
 }
 

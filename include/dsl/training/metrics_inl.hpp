@@ -18,7 +18,9 @@ TYPENET_INLINE any_metric metric_named(std::string const& name) {
   for (any_metric const& m : {metric_value<train_loss>(), metric_value<train_accuracy>(), metric_value<val_loss>(),
                               metric_value<val_accuracy>()})
     if (name == m.name) return m;
-  throw option_error(detail::message({"monitor: it must be one of loss, acc, val_loss, val_acc; found ", name}));
+  throw option_error(detail::message(
+      {"monitor: its name must be loss, acc (or accuracy), val_loss or val_acc (or val_accuracy); found ", name,
+       "; a score of fit's .metrics is monitored by its type, such as val_metric<f1_score<>>"}));
 }
 
 }  // namespace dsl::TYPENET_MODE
@@ -33,8 +35,8 @@ TYPENET_INLINE output_scores const& scores_of(scores const& all, char const* out
   }
   if (names.empty())
     throw option_error(
-        message({"monitor: it must be a metric of the network's only output, such as val_loss; found one of "
-                 "an output ",
+        message({"monitor: the network has only one output, so it must be a metric such as val_loss; found a "
+                 "metric of an output ",
                  output}));
   throw option_error(message({"monitor: its output must be one of ", names, "; found ", output}));
 }

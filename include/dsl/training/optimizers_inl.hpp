@@ -43,7 +43,7 @@ TYPENET_INLINE update_rule sgd::rule() const {
   detail::optimizer_check const check{{"sgd"}};
   check.numbers(learning_rate, weight_decay, clip);
   check.decay(momentum, "momentum must be at least 0 and less than 1");
-  check.need(!nesterov || momentum > 0, "nesterov needs a momentum", momentum);
+  check.need(!nesterov || momentum > 0, "nesterov needs a momentum above 0", momentum, "try 0.9");
   return {.momentum = momentum,
           .weight_decay = weight_decay,
           .nesterov = nesterov,

@@ -107,14 +107,17 @@ namespace dsl::cu::TYPENET_MODE {
       for (std::size_t const wrong : chosen.wrong) {
         plan_facts const& other = found.plans[wrong].facts;
         trials.exclude(other);
-        on_warning(detail::message({"cuda: ", other.tag(), " gives different results from two other plans for ",
-                                    describe(c, o), " on ", on.name(), "; it will not be used"})
+        on_warning(detail::message({"cuda: cuDNN's execution plan ", other.tag(),
+                                    " gives different results from two other plans for ", describe(c, o), " on ",
+                                    on.name(), "; it will not be used"})
                        .c_str());
       }
       if (!chosen.confirmed)
-        on_warning(detail::message({"cuda: no two plans compute the same numbers for ", describe(c, o), " on ",
-                                    on.name(), "; ", found.plans[best].facts.tag(), ", which cuDNN prefers, is used"})
-                       .c_str());
+        on_warning(
+            detail::message({"cuda: no two of cuDNN's execution plans compute the same numbers for ", describe(c, o),
+                             " on ", on.name(), "; ", found.plans[best].facts.tag(),
+                             ", cuDNN's first choice, is used unchecked; compare the results with another executor's"})
+                .c_str());
     }
   }
   // As a last resort, use the plans that were not compiled for lack of time, and the fallback list.

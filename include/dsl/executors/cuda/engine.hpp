@@ -109,8 +109,11 @@ class engine final : public dsl::engine {
   [[gnu::cold]] int prepare(mode m, batch_part part, per_output<target_kind> targets = target_kind::classes) override {
     require_targets(m, targets);
     if (targets != per_output<target_kind>(target_kind::classes))
-      throw executor_error(
-          "cuda: the targets must be one class per sample; found values or a class per pixel; use a CPU executor");
+      throw executor_error(detail::message({"cuda: the targets must be one class per sample; found ",
+                                            targets[0] == target_kind::values          ? "float values"
+                                            : targets[0] == target_kind::pixel_classes ? "a class per pixel"
+                                                                                       : "targets of several outputs",
+                                            "; use a CPU executor"}));
     return programs_.on_all_or_none(m, [&](handshake& ready) {
       enter();
       // only in training do results depend on where a part begins

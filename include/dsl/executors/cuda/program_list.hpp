@@ -141,7 +141,8 @@ class program_list {
                                      .gradient_norm = e_.options.update.clip.norm > 0});
     if (e_.options.verify)
       if (plan_verdict const v = e_.options.verify(e_.graph, made); !v.holds())
-        throw executor_error(detail::message({"plan: ", explain(v.broken), " (step ", v.step, ")"}));
+        throw executor_error(detail::message({"plan: typenet made a plan that its own checker refuses: ",
+                                              explain(v.broken), " (step ", v.step, "); please report the network"}));
     return made;
   }
   [[gnu::cold]] void drop_last() { drop(programs_.size() - 1); }

@@ -76,7 +76,8 @@ class engine : public dsl::engine {
     plan made = options_.limit.batch > 0 ? plan_within_limit(o) : make_plan(graph_, o);
     if (options_.verify)
       if (plan_verdict const v = options_.verify(graph_, made); !v.holds())
-        detail::throw_error<executor_error>({"plan: ", explain(v.broken), " (step ", v.step, ")"});
+        detail::throw_error<executor_error>({"plan: typenet made a plan that its own checker refuses: ",
+                                             explain(v.broken), " (step ", v.step, "); please report the network"});
     // Before anything is made, since a program's own on_warning may throw.
     if (m == mode::training && options_.micro_batches > 1 && !options_.group) warn_of_single_samples(part.size);
     program& p = programs_.emplace();
@@ -265,9 +266,9 @@ class engine : public dsl::engine {
   }
   [[gnu::cold, noreturn]] void refuse_change() const {
     detail::throw_error<option_error>(
-        {"weights: they can change only while one engine holds them; found ",
+        {"weights: they can change only while a single trainer or predictor uses them; found ",
          static_cast<long long>(state_.kept().use_count()),
-         " holders; destroy the predictors that share them, or give these predictors copies"});
+         " that share them; destroy the others, or make them with copies: make_predictor<model>(executor, trainer)"});
   }
   /// Makes a plan that, to save memory, computes the same values a second time as the plan for the largest batch.
   /// Throws option_error if this plan does not stay within the limit, or if the batch is larger than that one.

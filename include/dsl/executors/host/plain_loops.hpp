@@ -44,7 +44,8 @@ class plain_loops {
   [[gnu::cold]] void warn(char const* executor, char const* page, engine_options const& o) const {
     if (o.group && o.group->rank() != 0) return;
     on_warning(detail::message({executor, ": there is no fast kernel for ", words_,
-                                " here, so slower plain loops are used; ", page, " lists the operations with kernels"})
+                                " in this network, so slower plain loops are used; ", page,
+                                " lists the operations with kernels"})
                    .c_str());
   }
   /// Returns the names of the slow operations, such as "tanh, update", or an empty string if there are none.

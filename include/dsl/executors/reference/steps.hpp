@@ -50,7 +50,7 @@ class steps : public host::engine<T> {
       case action::backward_data: return compute(p, b, loops_(b.node->kind).backward_data);
       case action::measure: return measure(p, *b.step);
       case action::update: return update(p, *b.step);
-      default: unknown();
+      default: unknown(b);
     }
   }
 
@@ -85,7 +85,7 @@ class steps : public host::engine<T> {
       case action::copy_backward: return copy(part.x, part.to, part.accumulate);
       case action::forward: return compute(p, part, loops_(part.node->kind).forward, sample, channel);
       case action::backward: return compute(p, part, loops_(part.node->kind).backward, sample, channel);
-      default: unknown();
+      default: unknown(part);
     }
   }
   /// Copies sample n of the batch into the tensor of a load step.
@@ -126,8 +126,9 @@ class steps : public host::engine<T> {
             static_cast<float>(b.node->rate),
             static_cast<std::uint32_t>(p.part.first + p.plan.samples_of(*b.step).first)};
   }
-  [[noreturn, gnu::cold]] static void unknown() {
-    detail::throw_error<executor_error>({"plan: it has a step whose operation this executor does not support"});
+  [[noreturn, gnu::cold]] static void unknown(bound_step const& b) {
+    detail::throw_error<executor_error>({"plan: it has a step of ", b.node ? detail::word_of(*b.node) : "the network",
+                                         " that this executor does not support; use another executor"});
   }
 
  private:
@@ -217,7 +218,7 @@ class steps : public host::engine<T> {
 
   [[gnu::cold]] void compute(program const& p, bound_step const& b, typename loops<T>::loop loop, int sample = 0,
                              int channel = 0) {
-    if (!loop) unknown();
+    if (!loop) unknown(b);
     step const& s = *b.step;
     dropout_draw drawn = draw(p, b);
     drawn.first += static_cast<std::uint32_t>(sample);

@@ -30,8 +30,9 @@ TYPENET_INLINE dataset_names::dataset_names(graph_view const& g, keras_h5_option
   model_layers const of = model_of(o);
   if (o.groups.empty() && keras_layers(g, of).in_order() != keras_layers(g, of, true).in_order())
     throw option_error(
-        "keras_h5: .groups must be given if branches have explicit padding, since the order of Keras's layers then "
-        "depends on where its model has ZeroPadding2D; start from keras_h5::groups(), and change it to the model's "
+        "keras_h5: .groups must be given if branches have explicit padding, since the order of the layers in a Keras "
+        "model then depends on where the model has ZeroPadding2D; start from keras_h5::groups(), and change it to the "
+        "model's "
         "order unless typenet wrote the file");
   std::size_t layers = 0;
   for (int n = 0; n < g.size.nodes; ++n) layers += has_weights(g, g.nodes[n]);
@@ -41,9 +42,10 @@ TYPENET_INLINE dataset_names::dataset_names(graph_view const& g, keras_h5_option
   }
   if (places_.size() != layers)
     throw option_error("keras_h5: .groups must have one entry for each of the network's " + std::to_string(layers) +
-                       " layers with weights, where a separable_conv2d is one for two layers; found " +
-                       dsl::detail::counted(static_cast<long long>(groups_.size()), "entry", "entries") + " for " +
-                       std::to_string(places_.size()) + "; start from keras_h5::groups()");
+                       " layers with weights (a separable_conv2d is one entry for two layers); found " +
+                       dsl::detail::counted(static_cast<long long>(groups_.size()), "entry", "entries") +
+                       ", which stand for " + dsl::detail::counted(static_cast<long long>(places_.size()), "layer") +
+                       "; start from keras_h5::groups()");
   check_separable(g);
   std::vector<std::string> sorted = groups_;
   std::sort(sorted.begin(), sorted.end());
@@ -65,7 +67,7 @@ TYPENET_INLINE void dataset_names::check_separable(graph_view const& g) const {
     if (place.first > 0 && !(follows && layers.ends_separable(g.nodes[n])))
       throw option_error(
           "keras_h5: a group of .groups whose name begins with separable_conv2d must be that of a depthwise "
-          "convolution without bias and the 1x1 convolution directly behind it; found " +
+          "convolution without bias and the 1x1 convolution directly after it; found " +
           shown(place.group) + " for other layers; start from keras_h5::groups()");
     before = n;
   }
@@ -156,7 +158,7 @@ TYPENET_INLINE void weight_reader::require_all(loaded_weights const& found) cons
   if (!found.missing.empty())
     file_.fail(fault::unsuitable_weights, found.missing[0],
                "must have " + shown(found.missing[0]) + "; found " + std::to_string(found.loaded) + of,
-               "give the network that it belongs to, its groups, or .strict = false");
+               "load the file into the network that it belongs to, set .groups to its groups, or set .strict = false");
   for (std::string const& name : found.unexpected) {
     // With .only the file may have further layers, but the chosen ones must fit.
     std::string const layer = name.substr(0, name.rfind("/vars/"));

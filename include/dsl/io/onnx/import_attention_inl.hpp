@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/io/onnx/import_attention.hpp>
 #include <dsl/io/onnx/import_function.hpp>
@@ -246,14 +247,14 @@ TYPENET_INLINE bool onnx_reader::read_attention() {
   if ((type == "Mul" || type == "Div") && node_->input_size() == 2) {
     constant const c = other(1 - at);
     need(p->keys == 0 && !p->biases && !p->is_divided && (type == "Mul" || (at == 0 && c->at(0) != 0)), must,
-         "another constant");
+         type + " with " + (c->count() == 1 ? message({c->at(0)}) : onnx_tensor_text(*c)));
     if (c->count() == 1) {
       p->scale *= type == "Mul" ? c->at(0) : 1 / c->at(0);
     } else {
       std::vector<std::int64_t> const dims = onnx_widened(c->dims, rank);
       bool fits = type == "Mul" && p->factors.empty() && !c->is_whole && dims.size() == rank;
       for (std::size_t i = 0; fits && i < rank; ++i) fits = dims[i] == (p->axes[i] == 'h' ? p->heads : 1);
-      need(fits, must, "another constant");
+      need(fits, must, type + " with " + onnx_tensor_text(*c));
       p->factors = c->reals;
       p->trains_factors = c->is_weight;
     }
@@ -298,17 +299,21 @@ TYPENET_INLINE bool onnx_reader::read_attention() {
     std::size_t const rank_after = type == "Reshape"   ? dims.size()
                                    : type == "Squeeze" ? rank - std::min(rank, dims.size())
                                                        : rank + dims.size();
-    need(rank_after >= kept.size() && rank_after <= static_cast<std::size_t>(onnx_most_axes), must, "another shape");
+    std::vector<std::int64_t> sizes;
+    for (char const a : p->axes) sizes.push_back(p->size(a));
+    std::string const found =
+        type + (type == "Reshape" ? " to " : " of the axes ") + onnx_dims_text(dims) + " for " + onnx_dims_text(sizes);
+    need(rank_after >= kept.size() && rank_after <= static_cast<std::size_t>(onnx_most_axes), must, found);
     if (type == "Reshape") {
       std::size_t next = 0;
       auto const size = [&](char a) { return p->size(a); };
       for (std::size_t i = 0; i < dims.size(); ++i) {
         std::int64_t const d = dims[i] == 0 && i < rank ? size(p->axes[i]) : dims[i];
         bool const goes_on = next < kept.size() && (d == -1 || d == size(kept[next]));
-        need(goes_on || d == 1, must, "another shape");
+        need(goes_on || d == 1, must, found);
         made_axes += goes_on ? kept[next++] : '1';
       }
-      need(next == kept.size(), must, "another shape");
+      need(next == kept.size(), must, found);
     } else {
       std::vector<char> listed(std::max(rank, rank_after));
       for (std::int64_t const a : dims) listed[axis_of(a, listed.size())] = 1;
@@ -319,7 +324,7 @@ TYPENET_INLINE bool onnx_reader::read_attention() {
         } else if (!listed[i]) {
           made_axes += p->axes[i];
         } else {
-          need(p->axes[i] == '1', must, "another shape");
+          need(p->axes[i] == '1', must, found);
         }
       }
     }
@@ -363,7 +368,7 @@ TYPENET_INLINE void onnx_reader::attend(bool weights_first) {
   bool const has_windows = p.windows > 1 || p.biases;
   need(p.hidden == 0 || !has_windows, "must hide no tokens within a window", "a causal mask");
   need(std::fabs(p.scale) > 1e-30 && std::fabs(p.scale) < 1e30,
-       "must scale the products of queries and keys by a factor from 1e-30 to 1e30", std::to_string(p.scale));
+       "must scale the products of queries and keys by a factor from 1e-30 to 1e30", message({p.scale}));
   need(s.channels <= 0x7fffffff / 3, "must have at most 715,827,882 channels", std::to_string(s.channels));
   double divisor = each;  // scores are divided by its square root
   if (has_windows && p.unit) divisor = 1;

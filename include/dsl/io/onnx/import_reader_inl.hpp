@@ -437,9 +437,11 @@ TYPENET_INLINE onnx_value onnx_reader::made(onnx_value const& v) {
     } else if (v->what == "Slice") {
       refuse("must slice the channels or the tokens", "a slice of rows or columns");
     } else if (v->what != "products") {
-      refuse("must normalise the queries and the keys of an attention", "another operator that reads the result");
+      refuse("must be an L2 normalisation of the queries and the keys of an attention, the only one that typenet has",
+             "another operator that reads the result");
     } else {
-      refuse("must be read only within an attention", "another operator that reads it");
+      refuse("must be a product of queries and keys, or of their weights and values, which only an attention may read",
+             "another operator that reads it");
     }
     return become(v, result, place, path);
   }
@@ -543,7 +545,8 @@ TYPENET_INLINE onnx_value onnx_reader::with_channels(onnx_value const& v, std::s
     made_axes[other] = pixels_of(out);
     return view(turned, std::move(made_axes));
   }
-  refuse("must read a tensor whose channels are one of its axes", "other axes, after a reshape or a transpose");
+  refuse("must read a tensor whose channels are one of its axes",
+         "other axes, after a reshape or a transpose to " + onnx_dims_text(onnx_dims(v->axes)));
 }
 
 TYPENET_INLINE onnx_value onnx_reader::transposed(onnx_value const& v) {
@@ -583,7 +586,7 @@ TYPENET_INLINE onnx_value onnx_reader::picture(onnx_value const& v) {
     p = view(p, std::move(axes));
   }
   need(p->axes == onnx_axes_of(shape_of(p), 4), "must read a tensor with the axes (batch, channels, height, width)",
-       "these axes in another order");
+       "other axes, in a tensor of " + onnx_dims_text(onnx_dims(p->axes)));
   return p;
 }
 

@@ -44,7 +44,7 @@ class onnx_tree_maker {
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   onnx_layer const& layer(int n) const { return net_.layers[at(n)]; }
 
-  [[noreturn]] void fail(int n, char const* must, char const* found) const {
+  [[noreturn]] void fail(int n, char const* must, std::string const& found) const {
     throw onnx_error(onnx_fault::other_connection,
                      "onnx: " + file_ + ": " + layer(n).place + " " + must + "; found " + found + "; " + onnx_advice);
   }
@@ -278,8 +278,12 @@ TYPENET_INLINE onnx_tree onnx_tree_maker::make() {
     all = way(0, net_.outputs[0].second, 0);
   }
   for (int n = 1; n < static_cast<int>(count); ++n)
-    if (live_[at(n)] && !used_[at(n)])
-      fail(n, "must be on a path that sequential layers and branches can describe", "other connections");
+    if (live_[at(n)] && !used_[at(n)]) {
+      std::string reads;
+      for (int const from : layer(n).inputs) reads += (reads.empty() ? "" : " and ") + layer(from).place;
+      fail(n, "must be on a path that sequential layers and branches can describe",
+           "other connections; it reads " + reads);
+    }
   onnx_put_taps(all, tapped_);
   return all;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/io/onnx/import_products.hpp>
 #include <dsl/io/onnx/import_windows.hpp>
@@ -167,8 +168,10 @@ TYPENET_INLINE bool onnx_reader::read_unit_vectors() {
     } else {
       bool const has_bound = has(1) && is_constant(1);
       double const least = has_bound ? (number(1)->count() == 1 ? number(1)->at(0) : 1) : real("min", 0);
-      need(least >= 0 && least < 1e-5 && !has(2), "must keep the length of a query or a key from being 0",
-           std::to_string(least));
+      need(least >= 0 && least < 1e-5,
+           "must bound the length of a query or a key from below by a number of at least 0 and less than 1e-5",
+           message({least}));
+      need(!has(2), "must not bound the length of a query or a key from above", "an upper bound");
     }
     give_part("length", v->inputs[0], v->axes);
     return true;

@@ -38,9 +38,8 @@ TYPENET_INLINE std::vector<std::string> weight_reader::names_in_file(std::vector
       if (weights_part const& p = options_.parts[i]; names[k].starts_with(p.network)) {
         all[k] = p.file + names[k].substr(p.network.size());
         if (all[k].empty())
-          throw option_error(
-              "safetensors: .parts must not make the name of a weight in the file empty; it is empty for " +
-              shown(names[k]) + "; give the part's .file");
+          throw option_error("safetensors: each weight must have a name in the file; found that .parts gives " +
+                             shown(names[k]) + " an empty one; set the .file of its part");
         used[i] = true;
       }
   std::vector<std::string> named = names;  // constants have no name
@@ -48,10 +47,10 @@ TYPENET_INLINE std::vector<std::string> weight_reader::names_in_file(std::vector
   for (std::size_t i = 0; i < used.size(); ++i)
     if (!used[i])
       throw option_error(
-          "safetensors: each of .parts must match a weight that no earlier part matches; found none for " +
+          "safetensors: each of .parts must match a weight that no earlier part matches; found none that begins with " +
           shown(options_.parts[i].network) +
-          (named.empty() ? "" : " among " + shown(named.front()) + " to " + shown(named.back())) +
-          "; set .network to the beginning of names that weight_names() returns");
+          (named.empty() ? "" : "; the names go from " + shown(named.front()) + " to " + shown(named.back())) +
+          "; set .network to the beginning of one that weight_names() returns");
   std::vector<std::string> sorted = all;
   std::sort(sorted.begin(), sorted.end());
   for (std::size_t i = 1; i < sorted.size(); ++i)
@@ -206,9 +205,10 @@ TYPENET_INLINE void weight_reader::require_all(loaded_weights const& found, grap
              std::to_string(weights_looked_for(found)) + " weights" +
              (found.unexpected.empty() ? ""
                                        : ", and weights that the network lacks, such as " + shown(found.unexpected[0])),
-         "give the network that it belongs to, other names, or .strict = false");
+         "load the file into the network that it belongs to, set .naming or .parts to the names in the file, or set "
+         ".strict = false");
   fail("must have no weights but the network's; found " + shown(found.unexpected[0]),
-       "give the network that it belongs to, or .strict = false");
+       "load the file into the network that it belongs to, or set .strict = false");
 }
 
 }  // namespace dsl::detail::TYPENET_MODE
