@@ -35,9 +35,9 @@ struct readers {
   int first, last;
 };
 DEVICE readers readers_of(int bilinear, int row, int factor, int size) {
-  int const before = bilinear ? factor - factor / 2 : 0;
-  int const first = row * factor - before;
-  int const last = (row + 1) * factor + (bilinear ? factor / 2 : 0);
+  int const beyond = bilinear ? factor / 2 : 0;
+  int const first = row * factor - beyond;
+  int const last = (row + 1) * factor + beyond;
   return {first < 0 ? 0 : first, last < size * factor ? last : size * factor};
 }
 
