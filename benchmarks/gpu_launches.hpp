@@ -91,7 +91,7 @@ class gpu_launches {
       case action::update: return update(s);
       case action::backward_weights:
       case action::backward_data:
-        if (x.kind == op::conv2d) return convolution(s);
+        if (x.kind != op::dense) return convolution(s);
         return add({.what = x.what == action::backward_data ? "dense_backward_data" : "dense_backward_weights",
                     .flops = 2.0 * static_cast<double>(batch * forward_macs(g_, g_.nodes[x.node]))},
                    s, 1);
@@ -107,7 +107,8 @@ class gpu_launches {
     bool const forward = x.what == action::forward;
     char const* const end = forward ? "_forward" : "_backward";
     switch (x.kind) {
-      case op::conv2d: return convolution(s);
+      case op::conv2d:
+      case op::conv2d_transpose: return convolution(s);
       case op::batch_norm: return batch_norm(s, count);
       case op::layer_norm:
       case op::group_norm:
@@ -171,9 +172,13 @@ class gpu_launches {
   void convolution(int s) {
     step const& x = p_.steps[s];
     node const& n = g_.nodes[x.node];
-    shape const &in = g_.input_shape(n), &out = g_.output_shape(n);
-    bool const weights = x.what == action::backward_weights, data = x.what == action::backward_data;
-    long long const inner = 1LL * in.channels * n.window.height * n.window.width;
+    bool const transposed = x.kind == op::conv2d_transpose;
+    shape const& in = transposed ? g_.output_shape(n) : g_.input_shape(n);
+    shape const& out = transposed ? g_.input_shape(n) : g_.output_shape(n);
+    bool const weights = x.what == action::backward_weights;
+    bool const data = x.what == (transposed ? action::forward : action::backward_data);
+    if (transposed && x.what != action::forward) copy_slice(s, access::read);
+    long long const inner = 1LL * in.channels / n.groups * n.window.height * n.window.width;
     long long const rows = weights ? inner : p_.options.batch * (data ? in : out).area();
     long long const columns = data ? in.channels : out.channels;
     long long const tile = columns > 64 ? 128 : columns > 32 ? 64 : 32;
@@ -187,6 +192,34 @@ class gpu_launches {
     l.fill = static_cast<double>(rows * columns) / static_cast<double>(l.tiles * 128 * tile);
     add(std::move(l), s, 1);
     if (weights && writes_a_bias(x)) add({.what = "channel_sums"}, s, 1);
+    if (x.what != action::forward) return;
+    bool const adds_bias = transposed ? n.parameters > 1 : reads_a_bias(x) && !fuses_bias(n);
+    if (adds_bias) all_.push_back({.what = "add_bias", .step = s, .last_step = s});
+    if (transposed || adds_bias) copy_slice(s, access::write);
+  }
+  /// Whether cuDNN has a plan that computes a convolution and adds its bias: in 16 bits only if the numbers of channels
+  /// in a group are even.
+  bool fuses_bias(node const& n) const {
+    int const in = g_.input_shape(n).channels / n.groups, out = g_.output_shape(n).channels / n.groups;
+    return n.groups == 1 || t_ == cu::storage::f32 || (in % 2 == 0 && out % 2 == 0);
+  }
+  bool reads_a_bias(step const& x) const {
+    if (x.batch_norm >= 0) return true;
+    for (int i = 0; i < x.operands; ++i)
+      if (operand const& o = p_.operands[x.first_operand + i];
+          o.what == content::parameter && g_.parameters[o.index].role == role::bias)
+        return true;
+    return false;
+  }
+  /// Adds the copy of a convolution's output into its slice of a buffer, or of the output's gradient from it.
+  void copy_slice(int s, access how) {
+    step const& x = p_.steps[s];
+    for (int i = 0; i < x.operands; ++i) {
+      operand const& o = p_.operands[x.first_operand + i];
+      bool const wanted = is_tensor(o) && (o.what == content::gradient) == (how == access::read) && o.how == how;
+      if (wanted && p_.buffers[o.buffer].shape.channels > g_.shape_of(o.index).channels)
+        all_.push_back({.what = "copy", .step = s, .last_step = s});
+    }
   }
   bool writes_a_bias(step const& x) const {
     for (int i = 0; i < x.operands; ++i)

@@ -80,7 +80,7 @@ expectation expected(convolution const& c, convolution_options const& o, expecta
     e.kernel.assign(e.kernel.size(), 0);
     visit(c, [&](std::size_t i, std::size_t k, std::size_t y) { e.kernel[k] += given.input[i] * given.output[y]; });
   } else {
-    e.output.assign(e.output.size(), 0);
+    if (!o.accumulate) e.output.assign(e.output.size(), 0);
     visit(c, [&](std::size_t i, std::size_t k, std::size_t y) { e.output[y] += given.input[i] * given.kernel[k]; });
     if (o.pass == pass::forward_inference)
       for (std::size_t y = 0; y < e.output.size(); ++y) {
@@ -302,6 +302,7 @@ namespace {
 void check_passes(api const& a, convolution const& c, plan_cache const& cache) {
   for (auto const p : {precision::bf16, precision::tf32, precision::fp32_strict}) {
     check_pass(a, c, {.pass = pass::forward, .precision = p}, cache);
+    check_pass(a, c, {.pass = pass::forward, .precision = p, .accumulate = true}, cache);
     check_pass(a, c, {.pass = pass::backward_data, .precision = p}, cache);
     check_pass(a, c, {.pass = pass::backward_data, .precision = p, .accumulate = true}, cache);
     check_pass(a, c, {.pass = pass::backward_weights, .precision = p}, cache);

@@ -389,7 +389,7 @@ TEST_CASE("contradictions and bad pointers are errors of ours") {
   bad = good;
   bad.batch = 0;
   CHECK(says(message(bad, {}), "must be positive"));
-  CHECK(says(message(good, {.accumulate = true}), "only backward_data accumulates"));
+  CHECK(says(message(good, {.pass = pass::backward_weights, .accumulate = true}), "only forward and backward_data"));
   CHECK(says(message(good, {.relu = true}), "only forward_inference"));
   CHECK(says(message(good, {.float_gradient = true}), "only backward_weights"));
   bad = good;
@@ -398,7 +398,7 @@ TEST_CASE("contradictions and bad pointers are errors of ours") {
   CHECK(says(message(bad, {.pass = pass::backward_data}), "only forward passes write slices"));
   bad.output_pitch = 16;
   CHECK(says(message(bad, {}),
-             "a slice has fewer channels than its buffer; found forward bf16: batch 4, 8x8x8 to "
+             "a slice must have fewer channels than its buffer; found forward bf16: batch 4, 8x8x8 to "
              "16x8x8 among 16 channels"));
   bad.output_pitch = 20;
   CHECK(says(message(bad, {}), "pixels of a slice must be aligned"));

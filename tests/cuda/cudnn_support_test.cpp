@@ -27,6 +27,7 @@ struct graph_kind {
   bool accumulate = false, relu = false, float_gradient = false;
 };
 constexpr graph_kind graphs[] = {{"conv_forward", pass::forward},
+                                 {"conv_forward", pass::forward, true},
                                  {"conv_forward,add", pass::forward_inference},
                                  {"conv_forward,add,relu", pass::forward_inference, false, true},
                                  {"conv_backward_data", pass::backward_data},
@@ -157,7 +158,8 @@ std::vector<row> probe() {
       for (graph_kind const& g : graphs)
         for (storage_kind const& s : storages) {
           if (g.float_gradient && bytes_of(s.any) == 4) continue;  // the plain graph's result is float already
-          if (layout.slice && g.which != pass::forward && g.which != pass::forward_inference) continue;
+          bool const writes_slices = g.which == pass::forward || g.which == pass::forward_inference;
+          if (layout.slice && (!writes_slices || g.accumulate)) continue;
           if (groups != grouping::one && (g.float_gradient || s.any == precision::fp16)) continue;  // nobody asks
           for (int const multiple : {8, 2, 1}) rows.push_back(probe_one(g, s, multiple, layout, groups));
         }

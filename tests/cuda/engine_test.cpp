@@ -698,7 +698,6 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
   CHECK_THROWS_WITH(cu::engine(device.api(), placed::view(), keras_rules, settings(precision::bf16)),
                     Catch::Contains("not supported yet; use onednn"));
   CHECK_THROWS_AS(cu::engine(device.api(), small::view(), piped, settings(precision::bf16)), executor_error);
-  using transposed = network<image<4, 8, 8>, conv2d_transpose<2, 2>, flatten, dense<3>, softmax>;
   using attending = network<image<3, 8, 8>, attention<1>, flatten, dense<3>, softmax>;
   using windowed = network<image<3, 8, 8>, window_attention<1, 4>, flatten, dense<3>, softmax>;
   using embedded = network<token_numbers<9>, embedding<5, 4>, flatten, dense<3>, softmax>;
@@ -709,7 +708,6 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
   for (auto const& [network, word] :
        {std::pair{joined::view(), "cuda: named_input is not supported; use another executor"},
         std::pair{headed::view(), "cuda: named_output is not supported; use another executor"},
-        std::pair{transposed::view(), "cuda: conv2d_transpose has no kernel"},
         std::pair{attending::view(), "cuda: attention has no kernel for this device; found it as layer "},
         std::pair{windowed::view(), "cuda: window_attention has no kernel"},
         std::pair{embedded::view(), "cuda: embedding has no kernel"},

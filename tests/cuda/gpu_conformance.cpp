@@ -119,7 +119,7 @@ constexpr group all_groups[] = {
                             {{p, 16, mode::training, 16}, {p, 16, mode::inference, 16}});
        }
      }},
-    {"further_convolutions", "grouped, depthwise and dilated ones, in the same way and beside the reference in double",
+    {"further_convolutions", "grouped, dilated and transposed ones, in the same way and beside the reference in double",
      false, [](gpu const& on, settings const&, ledger& l) { check_further_convolutions(on, l); }},
     {"gradients", "of one step, against the reference's", false,
      [](gpu const& on, settings const&, ledger& l) {

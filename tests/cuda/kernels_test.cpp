@@ -521,6 +521,14 @@ TEMPLATE_TEST_CASE("direct convolutions", "[kernels]", float, bf16) {
       back(py, y);
       y.check();
     }
+    tensor<TestType> more(batch, out);
+    std::vector<double> sum = planes(more);
+    run(kernels::convolution_forward(storage, batch, in, out, w, false, groups, true), x.data(), kernel.data(),
+        static_cast<float const*>(nullptr), more.data());
+    dsl::plain::conv2d_forward<double>(read_only(as_planes(px, in)), pk.data(), nullptr, as_planes(py, out), w, groups);
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += py[i];
+    back(sum, more);
+    more.check();
     for (bool const accumulate : {false, true}) {
       tensor<TestType> dx(batch, in);
       std::vector<double> pdx = planes(dx);

@@ -5,6 +5,7 @@
 #include "../../benchmarks/gpu_time_model.hpp"
 
 #include "support/catch.hpp"
+#include "support/gpu/further_convolutions.hpp"
 #include "support/moving_networks.hpp"
 #include "support/normed_networks.hpp"
 #include "support/all_kernels.hpp"
@@ -83,6 +84,15 @@ TEST_CASE("launches of layers that move numbers are predicted as they are record
   predicts_a_training_step<test::token_network>(device);
   predicts_a_training_step<test::odd_token_network>(device);
   predicts_a_training_step<test::frozen_tokens_network>(device);
+  CHECK(device.report() == "");
+}
+
+TEST_CASE("launches of grouped, dilated and transposed convolutions are predicted as they are recorded", "[gpu]") {
+  dsl_test::add_all_kernels();
+  dsl_test::simulated_device device({.seed = 2});
+  predicts_a_training_step<test::grouped_network>(device);
+  predicts_a_training_step<test::spread_network>(device);
+  predicts_a_training_step<test::transposed_network>(device);
   CHECK(device.report() == "");
 }
 

@@ -78,7 +78,9 @@ class convolution_bench {
   /// Adds the kernel for a convolution, which build() compiles with all others.
   int add(graph_view const& g, posed_convolution const& c, int images) {
     node const& n = g.nodes[c.node];
-    shape const &in = g.input_shape(n), &out = g.output_shape(n);
+    bool const transposed = n.kind == op::conv2d_transpose;
+    shape const& in = transposed ? g.output_shape(n) : g.input_shape(n);
+    shape const& out = transposed ? g.input_shape(n) : g.output_shape(n);
     cu::storage const t = storage_of(c);
     switch (c.how.pass) {
       case cu::convolution_pass::backward_data:
@@ -87,7 +89,8 @@ class convolution_bench {
       case cu::convolution_pass::backward_weights:
         return library_.add(cu::kernels::convolution_backward_weights(t, images, in, out, n.window, n.groups));
       default:
-        return library_.add(cu::kernels::convolution_forward(t, images, in, out, n.window, c.how.relu, n.groups));
+        return library_.add(
+            cu::kernels::convolution_forward(t, images, in, out, n.window, c.how.relu, n.groups, c.how.accumulate));
     }
   }
   void build() { library_.build(facts_.architecture); }

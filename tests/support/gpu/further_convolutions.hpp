@@ -4,7 +4,8 @@
 #include "support/gpu/agreement.hpp"
 #include "support/gpu/convolutions.hpp"
 
-// Networks with grouped and depthwise convolutions, dilation, and different strides for rows and columns.
+// Networks with grouped and depthwise convolutions, dilation, different strides for rows and columns, and transposed
+// convolutions.
 
 namespace dsl::test {
 
@@ -29,6 +30,17 @@ using spread_network =
             add<conv2d<24, kernel<3, 2>, dilation<2, 1>>, conv2d<24, 5, dilation<2>, groups<8>>>,
             conv2d<8, kernel<2, 3>, stride<1, 3>, pad<1, 0, 1, 2>>, relu, flatten, dense<4>, softmax>;
 
+/// Transposed convolutions that write slices of a concat's buffer and read the gradients of slices, with more padding
+/// after than before or before than after, groups, dilation, and gradients to which several branches add.
+using transposed_network = network<
+    image<3, 5, 6>, conv2d<16, 3>, relu,
+    concat<conv2d_transpose<16, 2, stride<2>>,
+           sequential<conv2d<8, 1>, conv2d_transpose<8, kernel<4>, stride<2>, pad<1>, bias<false>>, batch_norm<>, relu>,
+           conv2d_transpose<5, 3, stride<2>, pad<1, 1, 0, 0>>, conv2d_transpose<8, 2, stride<2>, groups<4>>>,
+    add<conv2d_transpose<12, 3, pad<1>>, conv2d<12, 3>, conv2d_transpose<12, 1, bias<false>>>,
+    conv2d_transpose<12, kernel<3>, stride<1, 2>, dilation<2, 1>, groups<12>, bias<false>>, batch_norm<>,
+    conv2d_transpose<6, kernel<2, 3>, stride<2, 1>, pad<0, 2, 1, 0>>, relu, max_pool2d<3>, flatten, dense<4>, softmax>;
+
 /// Trains such networks beside the reference in double, compares the gradients of one step, and compares each
 /// convolution with typenet's own kernels.
 inline void check_further_convolutions(gpu const& on, ledger& l) {
@@ -39,7 +51,8 @@ inline void check_further_convolutions(gpu const& on, ledger& l) {
   };
   for (auto const& [name, view, batch] : {checked{"groups", &grouped_network::view, 4},
                                           {"groups, odd channels", &odd_grouped_network::view, 3},
-                                          {"dilation and strides", &spread_network::view, 4}})
+                                          {"dilation and strides", &spread_network::view, 4},
+                                          {"transposed", &transposed_network::view, 8}})
     for (precision p : all_precisions) {
       check_agreement(on.untimed(), l, name, view(), keras_rules, batch, 3, p);
       check_gradients(on.untimed(), l, name, view(), batch, {{p, bounds_of(p).gradient}});

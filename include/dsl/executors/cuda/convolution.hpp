@@ -63,11 +63,13 @@ constexpr bool fits(int in, int out, window_side const& w, int behind) {
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// Returns the convolution of an op::conv2d node.
+/// Returns the convolution of an op::conv2d node, or the one whose data gradient an op::conv2d_transpose node computes:
+/// its output has the shape of the node's input.
 ///   conv2d<80, 3, 3, 2, padding::same> on 80x32x32: pads 0 before, 1 after
 constexpr convolution convolution_of(graph_view const& g, node const& n, int batch) {
-  shape const& in = g.input_shape(n);
-  shape const& out = g.output_shape(n);
+  bool const transposed = n.kind == op::conv2d_transpose;
+  shape const& in = transposed ? g.output_shape(n) : g.input_shape(n);
+  shape const& out = transposed ? g.input_shape(n) : g.output_shape(n);
   window const& w = n.window;
   return {.batch = batch,
           .in_channels = in.channels,
@@ -109,7 +111,7 @@ constexpr int bytes_of(convolution_precision p) {
 struct convolution_options {
   convolution_pass pass = convolution_pass::forward;
   convolution_precision precision = convolution_precision::bf16;
-  bool accumulate = false;      // backward_data: input's gradient += instead of =
+  bool accumulate = false;      // forward, backward_data: the result is added to what is there
   bool relu = false;            // forward_inference
   bool float_gradient = false;  // backward_weights: the kernel's gradient is float although storage is 16 bits
   bool deterministic = false;   // exclude plans whose results depend on the order in which threads finish
@@ -158,7 +160,8 @@ inline void check(convolution const& c, convolution_options const& o) {
   require(backend::fits(c.in_height, c.out_height, c.rows(), c.pad_bottom) &&
               backend::fits(c.in_width, c.out_width, c.columns(), c.pad_right),
           "the output must have (input + pads - kernel) / stride + 1 rows and columns");
-  require(!o.accumulate || o.pass == convolution_pass::backward_data, "only backward_data accumulates");
+  require(!o.accumulate || o.pass == convolution_pass::backward_data || o.pass == convolution_pass::forward,
+          "only forward and backward_data accumulate");
   require(!o.relu || o.pass == convolution_pass::forward_inference, "only forward_inference has a relu");
   require(!o.float_gradient || o.pass == convolution_pass::backward_weights,
           "only backward_weights has a float_gradient");

@@ -50,7 +50,7 @@ class convolution_graph {
     };
     switch (o.pass) {
       case convolution_pass::forward:
-        convolve(forward_op, input, kernel(kernel_id, type), output(output_id, type));
+        convolve(forward_op, input, kernel(kernel_id, type), output(output_id, type), o.accumulate ? 1.0F : 0.0F);
         break;
       case convolution_pass::forward_inference: {
         // Values between the operations stay in registers, as floats.

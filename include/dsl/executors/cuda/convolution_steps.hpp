@@ -25,6 +25,7 @@ class convolution_steps {
 
   [[gnu::cold]] void forward(step const& x) {
     node const& n = r_.parts.graph.nodes[x.node];
+    if (n.kind == op::conv2d_transpose) return forward_transposed(x);
     tensor_at const in = r_.at.read(x, content::activation), out = r_.at.written(x, content::activation);
     convolution const c = convolution_of(r_.parts.graph, n, r_.batch());
     int const b = r_.at.parameter(x, role::bias);
@@ -36,42 +37,42 @@ class convolution_steps {
       f.kernel = folded.kernel.data(), f.bias = folded.bias.data();
     }
     if (through_library(c, f, in, out)) return;
-    bool const slice = out.at.channels != out.shape.channels;
+    bool const slice = is_slice(out);
     tensor_at const packed = slice ? beside(out) : out;
     if (!slice || !through_library(c, f, in, packed))
       r_.launch(kernels::convolution_forward(r_.type, r_.batch(), in.shape, out.shape, n.window, f.relu, n.groups),
                 in.data, f.kernel, f.bias, packed.data);
-    if (slice)
-      r_.launch(kernels::copy(r_.type, out.pixels, out.shape.channels, packed.at, out.at, false),
-                kernels::sum_inputs{{packed.data}}, out.data);
+    if (slice) copy(packed, out);
   }
   [[gnu::cold]] void backward_weights(step const& x) {
     node const& n = r_.parts.graph.nodes[x.node];
-    tensor_at const in = r_.at.read(x, content::activation), dy = r_.at.read(x, content::gradient);
+    bool const transposed = n.kind == op::conv2d_transpose;
+    tensor_at const in = r_.at.read(x, content::activation), dy = packed_gradient(x);
+    tensor_at const &from = transposed ? dy : in, &to = transposed ? in : dy;
     int const k = n.first_parameter, b = r_.at.parameter(x, role::bias, content::parameter_gradient);
     convolution const c = convolution_of(r_.parts.graph, n, r_.batch());
     void* const stage = r_.parts.arena.staged_gradient(k);
-    if (convolve(c, {.pass = convolution_pass::backward_weights}, {in.data, stage, nullptr, dy.data}))
+    if (convolve(c, {.pass = convolution_pass::backward_weights}, {from.data, stage, nullptr, to.data}))
       stage_gradient(k);
     else
-      r_.launch(kernels::convolution_backward_weights(r_.type, r_.batch(), in.shape, dy.shape, n.window, n.groups),
-                in.data, dy.data, r_.parts.arena.gradient(k));
+      r_.launch(kernels::convolution_backward_weights(r_.type, r_.batch(), from.shape, to.shape, n.window, n.groups),
+                from.data, to.data, r_.parts.arena.gradient(k));
     if (b >= 0)
       r_.launch(kernels::channel_sums(r_.type, dy.pixels, dy.shape.channels, dy.at), dy.data,
                 r_.parts.arena.gradient(b));
   }
   [[gnu::cold]] void backward_data(step const& x) {
     node const& n = r_.parts.graph.nodes[x.node];
-    tensor_at const dy = r_.at.read(x, content::gradient), dx = r_.at.written(x, content::gradient);
+    tensor_at const dy = packed_gradient(x), dx = r_.at.written(x, content::gradient);
+    bool const accumulate = r_.at.accumulates(x);
+    if (n.kind != op::conv2d_transpose) return data_gradient(n, dy, dx, accumulate);
     void* const kernel = r_.parts.arena.working_copy(n.first_parameter);
     convolution const c = convolution_of(r_.parts.graph, n, r_.batch());
-    bool const accumulate = r_.at.accumulates(x);
-    if (convolve(c, {.pass = convolution_pass::backward_data, .accumulate = accumulate},
-                 {dx.data, kernel, nullptr, dy.data}))
+    if (convolve(c, {.pass = convolution_pass::forward, .accumulate = accumulate}, {dy.data, kernel, nullptr, dx.data}))
       return;
     r_.launch(
-        kernels::convolution_backward_data(r_.type, r_.batch(), dx.shape, dy.shape, n.window, accumulate, n.groups),
-        dy.data, kernel, dx.data);
+        kernels::convolution_forward(r_.type, r_.batch(), dy.shape, dx.shape, n.window, false, n.groups, accumulate),
+        dy.data, kernel, static_cast<float const*>(nullptr), dx.data);
   }
   /// Stores which gradients are in the storage type, as one byte for every 16 numbers of the arena. Call it after the
   /// last step.
@@ -95,10 +96,46 @@ class convolution_steps {
     void* bias;
     bool relu;
   };
+  static bool is_slice(tensor_at const& t) { return t.at.channels != t.shape.channels; }
+  void copy(tensor_at const& from, tensor_at const& to) {
+    r_.launch(kernels::copy(r_.type, to.pixels, to.shape.channels, from.at, to.at, false),
+              kernels::sum_inputs{{from.data}}, to.data);
+  }
+  /// Returns the gradient that a step reads, after copying it if it is a slice: only the output of a conv2d_transpose
+  /// can be a slice in training.
+  tensor_at packed_gradient(step const& x) {
+    tensor_at const dy = r_.at.read(x, content::gradient);
+    if (!is_slice(dy)) return dy;
+    tensor_at const packed = beside(dy);
+    copy(dy, packed);
+    return packed;
+  }
+  /// Computes a conv2d_transpose as the data gradient of a convolution.
+  [[gnu::cold]] void forward_transposed(step const& x) {
+    node const& n = r_.parts.graph.nodes[x.node];
+    tensor_at const in = r_.at.read(x, content::activation), out = r_.at.written(x, content::activation);
+    tensor_at const packed = is_slice(out) ? beside(out) : out;
+    data_gradient(n, in, packed, false);
+    if (int const b = r_.at.parameter(x, role::bias); b >= 0)
+      r_.launch(kernels::add_bias(r_.type, out.pixels, out.shape.channels, packed.at, false),
+                r_.parts.arena.parameter(b), packed.data);
+    if (is_slice(out)) copy(packed, out);
+  }
+  /// Records the gradient of a node's convolution with respect to its input.
+  [[gnu::cold]] void data_gradient(node const& n, tensor_at const& dy, tensor_at const& dx, bool accumulate) {
+    void* const kernel = r_.parts.arena.working_copy(n.first_parameter);
+    convolution const c = convolution_of(r_.parts.graph, n, r_.batch());
+    if (convolve(c, {.pass = convolution_pass::backward_data, .accumulate = accumulate},
+                 {dx.data, kernel, nullptr, dy.data}))
+      return;
+    r_.launch(
+        kernels::convolution_backward_data(r_.type, r_.batch(), dx.shape, dy.shape, n.window, accumulate, n.groups),
+        dy.data, kernel, dx.data);
+  }
   /// Records a forward pass through the library, which writes directly to the output's place; this may be a slice of a
   /// concat's buffer. Returns false if the library has no plan for that.
   [[gnu::cold]] bool through_library(convolution c, factors const& f, tensor_at const& in, tensor_at const& out) {
-    bool const slice = out.at.channels != out.shape.channels;
+    bool const slice = is_slice(out);
     if (slice) c.output_pitch = out.at.channels;
     void* const to = static_cast<std::byte*>(out.data) + 1LL * out.at.offset * bytes_of(r_.type);
     if (f.bias &&
@@ -110,8 +147,8 @@ class convolution_steps {
       r_.launch(kernels::add_bias(r_.type, out.pixels, out.shape.channels, out.at, f.relu), f.bias, out.data);
     return true;
   }
-  /// Returns separate memory for a tensor that is then copied into its slice. The copy comes next on the same queue, so
-  /// all tensors of a queue can share this memory.
+  /// Returns separate memory for a tensor that is copied into its slice, or from it. Only one step reads and writes it,
+  /// so all tensors of a queue can share this memory.
   [[gnu::cold]] tensor_at beside(tensor_at const& slice) {
     tensor_at packed = slice;
     packed.at = {slice.shape.channels, 0};

@@ -22,6 +22,7 @@ namespace dsl::cu::TYPENET_MODE {
     case op::dropout:
     case op::flatten:
     case op::conv2d:
+    case op::conv2d_transpose:
     case op::dense:
     case op::concat:
     case op::add:

@@ -110,9 +110,8 @@ class step_recorder {
       case action::loss: return loss(x);
       case action::backward: return takes_moments(x) ? norms_.record(s) : backward(x);
       case action::backward_weights:
-        return x.kind == op::conv2d ? convolutions_.backward_weights(x) : dense_.backward_weights(x);
-      case action::backward_data:
-        return x.kind == op::conv2d ? convolutions_.backward_data(x) : dense_.backward_data(x);
+        return x.kind == op::dense ? dense_.backward_weights(x) : convolutions_.backward_weights(x);
+      case action::backward_data: return x.kind == op::dense ? dense_.backward_data(x) : convolutions_.backward_data(x);
       case action::all_reduce:
         if (meetings_.any()) towers_.all_reduce(x);
         return;
@@ -159,7 +158,8 @@ class step_recorder {
     tensor_at const in = at_.read(x, content::activation), out = at_.written(x, content::activation);
     int const channels = out.shape.channels;
     switch (n.kind) {
-      case op::conv2d: return convolutions_.forward(x);
+      case op::conv2d:
+      case op::conv2d_transpose: return convolutions_.forward(x);
       case op::batch_norm: return norms_.infer(x);
       case op::layer_norm:
       case op::group_norm:

@@ -55,6 +55,7 @@ DEVICE void convolution_forward_lanes(convolution_shape const& s, T const* x, T 
     }
   if (bias) sum += bias[o];
   if (s.relu) sum = sum < 0 ? 0.0f : sum;
+  if (s.accumulate) sum += widened(y[unit]);
   assign(y[unit], sum);
 }
 

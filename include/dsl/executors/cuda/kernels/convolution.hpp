@@ -26,12 +26,12 @@ inline int group_lanes(storage t, shape const& in, int groups) { return lanes_of
 
 namespace dsl::cu::kernels::TYPENET_MODE {
 
-/// Computes y = x * kernel + bias, then relu if requested. bias may be null.
+/// Computes y = x * kernel + bias, then relu if requested, or adds this to y. bias may be null.
 ///   launch(T const* x, T const* kernel, float const* bias, T* y)
 inline kernel_spec convolution_forward(storage t, int batch, shape const& in, shape const& out, window const& w,
-                                       bool relu, int groups = 1) {
+                                       bool relu, int groups = 1, bool accumulate = false) {
   return detail::convolution_spec("convolution_forward", t, batch * out.size(), batch, in, out, w, groups,
-                                  detail::group_lanes(t, in, groups), relu, false);
+                                  detail::group_lanes(t, in, groups), relu, accumulate);
 }
 /// Computes the gradient of a convolution with respect to its input.
 ///   launch(T const* dy, T const* kernel, T* dx)
