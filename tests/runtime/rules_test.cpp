@@ -69,13 +69,29 @@ struct changeable {
 };
 
 /// Returns the first rule that a change of the network breaks, and the node.
+template <class Network = checked_network>
 std::pair<rule, int> broken_by(std::function<void(changeable&)> const& change) {
-  changeable c(checked_network::view());
+  changeable c(Network::view());
   change(c);
   detail::graph_check check(c.view);
   bool const holds = check.holds(c.view.size.nodes);
   CHECK(holds == (check.why.broken == rule::holds));
   return {check.why.broken, check.node};
+}
+
+/// Checks that a change of the first node of a kind breaks a rule, at this node.
+template <class Network>
+void check_broken(rule wanted, op kind, std::function<void(changeable&, node&)> const& change) {
+  int at = -1;
+  auto const [found, node] = broken_by<Network>([&](changeable& c) {
+    dsl::node& n = c.first(kind);
+    at = static_cast<int>(&n - c.nodes.data());
+    change(c, n);
+  });
+  INFO("operation " << static_cast<int>(kind) << "\nwanted: " << rules::sentence_of(wanted)
+                    << "\nfound:  " << rules::sentence_of(found));
+  CHECK(found == wanted);
+  CHECK(node == at);
 }
 
 }  // namespace
@@ -103,15 +119,7 @@ TEST_CASE("rules: an exception has the sentence that compilers print", "[rules]"
 
 TEST_CASE("rules: one wrong number breaks the rule about it, at its node", "[rules]") {
   auto const breaks = [](rule wanted, op kind, std::function<void(changeable&, node&)> const& change) {
-    int at = -1;
-    auto const [found, node] = broken_by([&](changeable& c) {
-      dsl::node& n = c.first(kind);
-      at = static_cast<int>(&n - c.nodes.data());
-      change(c, n);
-    });
-    INFO("wanted: " << rules::sentence_of(wanted) << "\nfound:  " << rules::sentence_of(found));
-    CHECK(found == wanted);
-    CHECK(node == at);
+    check_broken<checked_network>(wanted, kind, change);
   };
   CHECK(broken_by([](changeable&) {}).first == rule::holds);
 
@@ -158,4 +166,56 @@ TEST_CASE("rules: one wrong number breaks the rule about it, at its node", "[rul
   breaks(rule::branches_share_their_shape, op::add,
          [](changeable& c, node const& n) { c.operand(n) = 0; });  // the network's input has other channels
   breaks(rule::branches_share_height_and_width, op::concat, [](changeable& c, node const& n) { c.operand(n) = 0; });
+}
+
+TEST_CASE("rules: operations on channels, pixels and tokens have rules of their own", "[rules]") {
+  using picture = network<image<8, 8, 8>, group_norm<2>, multiply<identity, sequential<global_avg_pool2d, relu>>,
+                          local_response_norm<3>, channel_shuffle<4>, upsample2d<2>, zero_pad2d<1>,
+                          conv2d_transpose<8, 2, stride<2>>, channel_slice<2, 4>, merge_pixels<2>, flatten, dense<3>>;
+  using sentence = network<token_numbers<6>, embedding<20, 8>, position_embedding, class_token, pointwise_dense<24>,
+                           attention<2>, transpose_tokens, token_slice<1, 3>, flatten, dense<3>>;
+  using waves = network<sequence<2, 12>, lstm<4>, flatten, dense<3>>;
+  using grown = std::function<void(changeable&, node&)>;
+  grown const wider = [](changeable& c, node const& n) { ++c.output(n).shape.width; };
+  grown const deeper = [](changeable& c, node const& n) { ++c.output(n).shape.channels; };
+  CHECK(broken_by<picture>([](changeable&) {}).first == rule::holds);
+  CHECK(broken_by<sentence>([](changeable&) {}).first == rule::holds);
+  CHECK(broken_by<waves>([](changeable&) {}).first == rule::holds);
+
+  for (op const kind : {op::group_norm, op::multiply, op::local_response_norm, op::channel_shuffle, op::zero_pad2d,
+                        op::merge_pixels, op::upsample_nearest})
+    check_broken<picture>(rule::shapes_follow_from_operands, kind, deeper);
+  for (op const kind : {op::class_token, op::position_embedding, op::attention, op::transpose_tokens})
+    check_broken<sentence>(rule::shapes_follow_from_operands, kind, deeper);
+  check_broken<sentence>(rule::shapes_follow_from_operands, op::embedding, wider);
+  check_broken<waves>(rule::shapes_follow_from_operands, op::lstm, wider);
+  check_broken<picture>(rule::windows_lead_to_their_output, op::conv2d_transpose,
+                        [](changeable& c, node const& n) { c.output(n).shape.width += 2; });  // its stride
+  check_broken<picture>(rule::slice_is_in_the_channels, op::channel_slice,
+                        [](changeable&, node& n) { n.first_channel = 5; });
+  check_broken<picture>(rule::slice_is_in_the_channels, op::channel_slice,
+                        [](changeable&, node& n) { n.first_channel = -1; });
+  check_broken<picture>(rule::shapes_follow_from_operands, op::channel_slice, wider);
+  check_broken<sentence>(rule::slice_is_in_the_tokens, op::token_slice,
+                         [](changeable&, node& n) { n.first_channel = 6; });
+  check_broken<sentence>(rule::shapes_follow_from_operands, op::token_slice, deeper);
+
+  check_broken<picture>(rule::norm_groups_divide_the_channels, op::group_norm,
+                        [](changeable&, node& n) { n.groups = 3; });
+  check_broken<picture>(rule::shuffle_divides_the_channels, op::channel_shuffle,
+                        [](changeable&, node& n) { n.groups = 0; });
+  check_broken<picture>(rule::response_size_is_odd, op::local_response_norm,
+                        [](changeable&, node& n) { n.groups = 4; });
+  check_broken<picture>(rule::response_numbers_are_positive, op::local_response_norm,
+                        [](changeable&, node& n) { n.power = 0; });
+  check_broken<picture>(rule::windows_lead_to_their_output, op::zero_pad2d,
+                        [](changeable&, node& n) { n.window.stride = 2; });
+  check_broken<sentence>(rule::embedding_has_a_vocabulary, op::embedding, [](changeable&, node& n) { n.groups = 0; });
+  check_broken<sentence>(rule::attention_has_whole_heads, op::attention, [](changeable&, node& n) { n.groups = 3; });
+  for (op const kind : {op::embedding, op::class_token, op::position_embedding})
+    check_broken<sentence>(rule::parameters_fit_their_node, kind,
+                           [](changeable& c, node const& n) { ++c.own(n, 0).dims[0]; });
+  for (int i = 0; i < 4; ++i)
+    check_broken<waves>(rule::parameters_fit_their_node, op::lstm,
+                        [&](changeable& c, node const& n) { ++c.own(n, i).dims[0]; });
 }
