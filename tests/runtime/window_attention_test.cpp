@@ -177,3 +177,22 @@ TEST_CASE("attention in windows: a small Swin Transformer V2 has torchvision's l
 TEST_CASE("attention in windows: a small MaxViT has torchvision's losses and gradients") {
   compare<small_maxvit>("maxvit");
 }
+
+TEST_CASE("head_norm: NaN in a vector or in a scale stays NaN") {
+  using net = network<image<96, 2, 2>, head_norm<2>>;
+  std::vector<float> x(96 * 4, 0.5F), y(x.size());
+  x[5 * 4 + 1] = std::nanf("");  // of the first head's queries, at pixel 1
+  auto const check = [&](trainer t) {
+    t.predict_on_batch(x, y);
+    for (std::size_t c = 0; c < 96; ++c)
+      for (std::size_t i = 0; i < 4; ++i)
+        if (std::isnan(y[4 * c + i]) != (i == 1 && c < 16)) FAIL_CHECK("channel " << c << ", pixel " << i);
+    float const gammas[] = {0, std::nanf("")};
+    t.engine().write_parameter(0, gammas);
+    t.predict_on_batch(x, y);
+    for (std::size_t c = 0; c < 96; ++c)
+      if (std::isnan(y[4 * c]) != (c >= 16 && c < 32)) FAIL_CHECK("channel " << c << " with a scale that is NaN");
+  };
+  check(compile<net>(reference{}, sgd{}, {.loss = loss::mean_squared_error}));
+  check(compile<net>(native{.threads = 1}, sgd{}, {.loss = loss::mean_squared_error}));
+}

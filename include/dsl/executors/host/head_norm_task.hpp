@@ -58,7 +58,7 @@ class head_norm {
           }
         });
       }
-      if (part == 0) sums()[n * heads_ + head] = factor < 100 ? factor * sum : 0;
+      if (part == 0) sums()[n * heads_ + head] = factor >= 100 ? 0 : factor * sum;
     });
     float* const gradient = step_->gradient(role::gamma);
     for (int head = 0; gradient && head < heads_; ++head) {
@@ -72,7 +72,7 @@ class head_norm {
   double* sums() const { return reinterpret_cast<double*>(at_->shared()); }
   double factor_of(int part, int head) const {
     double const gamma = part == 0 ? static_cast<double>(step_->parameter(role::gamma)[head]) : 0;
-    return gamma < 4.605170185988091 ? detail::exp(gamma) : 100;  // e^gamma, at most 100
+    return gamma >= 4.605170185988091 ? 100 : detail::exp(gamma);  // e^gamma, at most 100; NaN stays NaN
   }
   /// Calls f(sample, part, head, first channel); the parts are queries, keys and values.
   template <class F>
@@ -94,7 +94,7 @@ class head_norm {
       for (int l = 0; l < lanes_; ++l) squares += static_cast<double>(x[l]) * static_cast<double>(x[l]);
     });
     double const length = detail::sqrt(squares);
-    return length > 1e-12 ? length : 1e-12;
+    return length < 1e-12 ? 1e-12 : length;
   }
 
   Place* at_;

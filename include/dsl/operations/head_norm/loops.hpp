@@ -9,8 +9,8 @@
 
 namespace dsl::plain::TYPENET_MODE {
 
-/// Returns e^gamma, at most 100, as in Swin Transformers (Liu et al. 2022).
-inline double factor_of_queries(double gamma) { return gamma < 4.605170185988091 ? detail::exp(gamma) : 100; }
+/// Returns e^gamma, at most 100, as in Swin Transformers (Liu et al. 2022); NaN stays NaN.
+inline double factor_of_queries(double gamma) { return gamma >= 4.605170185988091 ? 100 : detail::exp(gamma); }
 
 /// The queries or keys of one head at one pixel.
 template <class T>
@@ -21,13 +21,13 @@ struct head_vector {
 
   T& operator[](int c) const { return v(n, first + c, pixel); }
 };
-/// Returns the length of a vector, at least 1e-12, as in PyTorch.
+/// Returns the length of a vector, at least 1e-12, as in PyTorch; NaN if a number of the vector is NaN.
 template <class T>
 double length_of(head_vector<T> const& x) {
   double squares = 0;
   for (int c = 0; c < x.width; ++c) squares += static_cast<double>(x[c]) * static_cast<double>(x[c]);
   double const length = detail::sqrt(squares);
-  return length > 1e-12 ? length : 1e-12;
+  return length < 1e-12 ? 1e-12 : length;
 }
 
 /// Calls f(sample, part, head, first channel, width, pixel) for all queries and keys; part is 0 for queries.
@@ -68,7 +68,7 @@ template <class T>
     double product = 0;
     for (int c = 0; c < width; ++c) product += static_cast<double>(x[c]) * static_cast<double>(dy[c]);
     product /= length;
-    if (part == 0 && factor < 100) sums[head] += factor * product;
+    if (part == 0 && !(factor >= 100)) sums[head] += factor * product;
     for (int c = 0; b.to.data && c < width; ++c) {
       double const dx = (static_cast<double>(dy[c]) - static_cast<double>(x[c]) / length * product) * factor / length;
       add_to(b.to(n, first + c, pixel), static_cast<T>(dx), b.accumulate);
