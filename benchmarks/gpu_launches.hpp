@@ -125,6 +125,9 @@ class gpu_launches {
       case op::activation: return add({.what = std::string("activation") + end}, s, 1);
       case op::softmax: return add({.what = count == 2 ? "softmax_loss" : std::string("softmax") + end}, s, count);
       case op::dropout: return add({.what = "dropout"}, s, 1);
+      case op::stochastic_depth: return add({.what = "stochastic_depth"}, s, 1);
+      case op::multiply: return multiply(s, forward);
+      case op::channel_scale: return add({.what = std::string("channel_scale") + (forward ? "" : "_backward")}, s, 1);
       case op::flatten: return add({.what = "reshape"}, s, 1);
       case op::dense:
         return add({.what = "dense_forward",
@@ -147,6 +150,20 @@ class gpu_launches {
     }
   }
 
+  /// Adds the launch of a multiply or of the gradient of one operand.
+  void multiply(int s, bool forward) {
+    step const& x = p_.steps[s];
+    shape const *dx = nullptr, &out = g_.output_shape(g_.nodes[x.node]);
+    for (int i = 0; i < x.operands; ++i)
+      if (operand const& o = p_.operands[x.first_operand + i]; o.what == content::gradient && o.how != access::read)
+        dx = &g_.shape_of(o.index);
+    bool const one_channel = !forward && dx && dx->channels < out.channels;
+    bool const one_pixel = !forward && dx && dx->area() < out.area();
+    add({.what = one_channel ? "multiply_backward_channels"
+                 : one_pixel ? "multiply_backward_pixels"
+                             : "multiply"},
+        s, 1);
+  }
   /// Adds the launch of a forward step, or those for the gradients of the parameter and of the input.
   void learnt_tokens(int s) {
     step const& x = p_.steps[s];

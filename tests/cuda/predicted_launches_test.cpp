@@ -8,6 +8,7 @@
 #include "support/gpu/further_convolutions.hpp"
 #include "support/moving_networks.hpp"
 #include "support/normed_networks.hpp"
+#include "support/product_networks.hpp"
 #include "support/all_kernels.hpp"
 #include "support/simulated_device/simulated_device.hpp"
 
@@ -93,6 +94,14 @@ TEST_CASE("launches of grouped, dilated and transposed convolutions are predicte
   predicts_a_training_step<test::grouped_network>(device);
   predicts_a_training_step<test::spread_network>(device);
   predicts_a_training_step<test::transposed_network>(device);
+  CHECK(device.report() == "");
+}
+
+TEST_CASE("launches of products are predicted as they are recorded", "[gpu]") {
+  dsl_test::add_all_kernels();
+  dsl_test::simulated_device device({.seed = 2});
+  predicts_a_training_step<test::multiplied_network>(device);
+  predicts_a_training_step<test::softmax_of_pixels>(device);
   CHECK(device.report() == "");
 }
 
