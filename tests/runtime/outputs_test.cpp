@@ -328,7 +328,7 @@ TEST_CASE("outputs: monitors are typed, and name an output of the network") {
   trainer plain = compile<network<image<2, 6, 6>, flatten, dense<3>, softmax>>(reference{}, sgd{});
   refuses<option_error>(
       [&] { plain.fit(data, {.batch_size = 8, .callbacks = {early_stopping<output_loss<"main">>()}}); },
-      {"the network's only output", "an output main"});
+      {"has only one output", "found a metric of an output main"});
 }
 
 TEST_CASE("outputs: weights and losses that do not suit them are refused") {
