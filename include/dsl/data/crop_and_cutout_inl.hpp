@@ -95,8 +95,8 @@ namespace dsl::detail::TYPENET_MODE {
 
 TYPENET_INLINE void refuse_order(char const* does, char const* has) {
   throw option_error(message({"in_order: an augmentation ", does, " an image that an earlier one has ", has,
-                              "; give at most one that moves, such as shift_and_flip or random_crop, then those that "
-                              "only flip, then at most one cutout"}));
+                              "; give at most one that moves, such as shift_and_flip or random_crop,",
+                              " then those that only flip, then at most one cutout"}));
 }
 
 TYPENET_INLINE transform then(transform const& before, transform const& next) {

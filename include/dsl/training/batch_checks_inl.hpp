@@ -189,7 +189,7 @@ TYPENET_INLINE void batch_checks::require_count(char const* what, std::size_t fo
   if (batch < 1) batch = 1;
   if (batch > 0x7fffffff || found != batch * one)
     throw_error<data_error>({what, " of a batch of ", batch, " must be ",
-                             counted(static_cast<long long>(batch * one), "number"), " of type ", type, ", ",
+                             counted(static_cast<long long>(batch) * each.size(), "number"), " of type ", type, ", ",
                              each.size(), " for each sample; found ", found, "; check the shape and the batch"});
 }
 
