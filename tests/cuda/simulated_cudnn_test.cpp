@@ -339,7 +339,7 @@ TEST_CASE("an engine that computes other numbers is named, and left out from the
     CHECK(chosen({{wrong, trouble::wrong_numbers}}, {}, cache) == right);
     REQUIRE(warnings.size() == 1);
     CHECK_THAT(warnings[0],
-               Catch::Contains("cuda: engine " + std::to_string(wrong) + ", knobs") &&
+               Catch::Contains("cuda: cuDNN's execution plan engine " + std::to_string(wrong) + ", knobs") &&
                    Catch::Contains("gives different results from two other plans for backward_weights bf16: batch 2"));
     // It would be chosen again if it were tried.
     CHECK(files_in(folder.path.string(), "plan-") == 1);
@@ -442,13 +442,13 @@ TEST_CASE("of strides only a result's in a slice of whole 16 bytes are known") {
   };
   conv_program p{.tensors = {packed(2, 8, 4, 3), packed(16, 8, 1, 1), packed(2, 16, 4, 3)},
                  .operations = {{.kind = operation_kind::forward, .a = 0, .b = 1, .out = 2}}};
-  CHECK(name_of(p) == "conv_forward bf16 nhwc 8 0");
+  CHECK(name_of(p) == "conv_forward bf16 nhwc one 8 0");
   auto const with_output = [&](std::array<std::int64_t, 4> const& strides) {
     conv_program changed = p;
     changed.tensors[2].stride = strides;
     return name_of(changed);
   };
-  CHECK(with_output({24 * 12, 1, 24 * 3, 24}) == "conv_forward bf16 slice 8 0");
+  CHECK(with_output({24 * 12, 1, 24 * 3, 24}) == "conv_forward bf16 slice one 8 0");
   CHECK(with_output({20 * 12, 1, 20 * 3, 20}) == "");  // 40 bytes
   CHECK(with_output({24 * 12, 1, 24 * 4, 24}) == "");  // rows that are further apart
   CHECK(with_output({16 * 12, 1, 24 * 3, 24}) == "");  // pictures that overlap
@@ -465,7 +465,7 @@ TEST_CASE("of strides only a result's in a slice of whole 16 bytes are known") {
   CHECK(name_of(unaligned) == "");
   conv_program backward = p;  // no data gradient is written into a slice, and none is read there
   backward.operations[0] = {.kind = operation_kind::backward_data, .a = 2, .b = 1, .out = 0};
-  CHECK(name_of(backward) == "conv_backward_data bf16 nhwc 8 0");
+  CHECK(name_of(backward) == "conv_backward_data bf16 nhwc one 8 0");
   backward.tensors[0].stride = {24 * 12, 1, 24 * 3, 24};
   CHECK(name_of(backward) == "");
 }
