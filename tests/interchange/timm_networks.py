@@ -7,7 +7,8 @@
 
 Each network gets random weights and is exported by PyTorch's older exporter, with every batch normalisation kept.
 onnx_to_typenet converts the file, and the header must compile. The number of trainable weights must be that of
-PyTorch's parameters(). With --program, typenet must also predict what onnxruntime does, to 1e-4 of the largest value.
+PyTorch's parameters(). With --program, typenet must also predict what onnxruntime does, to 1e-4 of the largest value,
+or, if float is not enough for that, have at most three times onnxruntime's error compared with PyTorch in double.
 If typenet refuses a network, the result is the node, its operator and the reason.
 
 docs/timm_networks.md has the results for all networks. A network that is built there must be built, and one that is
@@ -145,12 +146,13 @@ def attempt(a, name, folder):
         return result | {"state": "not compiled", "why": first_error(done.stderr)}
     result["state"] = "built"
     if a.program:
-        result["error"] = difference(a, path, x, folder)
+        result["error"], result["small"] = difference(a, path, x, folder, model)
     return result
 
 
-def difference(a, path, x, folder):
-    """Returns the largest difference of the predictions from onnxruntime's, relative to the largest output."""
+def difference(a, path, x, folder, model):
+    """Returns the largest difference of the predictions from onnxruntime's, relative to the largest output; and whether
+    it is small enough."""
     import numpy as np
     import onnxruntime
 
@@ -163,7 +165,16 @@ def difference(a, path, x, folder):
     if done.returncode != 0:
         raise RuntimeError(done.stderr.strip())
     ours = np.fromfile(folder / "output", np.float32)
-    return float(np.abs(ours - theirs).max() / np.abs(theirs).max())
+
+    def apart(a, b):
+        return float(np.abs(a - b).max() / np.abs(b).max())
+
+    if apart(ours, theirs) < 1e-4:
+        return apart(ours, theirs), True
+    import torch
+    with torch.no_grad():
+        exact = model.double()(x.double()).numpy().ravel()
+    return apart(ours, theirs), apart(ours, exact) <= 3 * apart(theirs, exact)
 
 
 def in_child(a, name):
@@ -252,7 +263,8 @@ def main():
         if name in results:
             continue
         result = in_child(a, name)
-        fine = result.get("error", 0) < 1e-4 and wanted.get(name, result["state"] == "built") == (result["state"] == "built")
+        built = result["state"] == "built"
+        fine = result.get("small", True) and wanted.get(name, built) == built
         bad += not fine
         print(f"{name}: {shown(result)}{'' if fine else '  OTHER THAN EXPECTED'}", flush=True)
         results.add(result)
