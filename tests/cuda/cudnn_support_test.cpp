@@ -57,7 +57,7 @@ constexpr char const* name_of(grouping g) {
   return g == grouping::one ? "one " : g == grouping::some ? "some" : "all ";
 }
 
-// Of one group, or of a depthwise convolution.
+// Return the channels of a convolution with one group, or of a depthwise one.
 constexpr int in_channels_of(int multiple) { return multiple == 8 ? 16 : multiple == 2 ? 6 : 3; }
 constexpr int out_channels_of(int multiple) { return multiple == 8 ? 24 : multiple == 2 ? 10 : 5; }
 

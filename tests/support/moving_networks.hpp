@@ -32,7 +32,7 @@ using token_network =
             add<identity, position_embedding, sequential<pointwise_dense<16>, position_embedding>>,
             concat<token_slice<0>, token_slice<12>, sequential<token_slice<2, 4>, merge_pixels<1>, global_avg_pool2d>>,
             flatten, dense<4>, softmax>;
-/// The same operations with odd channels, where the learnt token comes directly after the image.
+/// Has these operations with odd channels; the learnt token comes directly after the image.
 using odd_token_network =
     network<image<5, 3, 3>, class_token, position_embedding, leaky_relu<>,
             concat<transpose_tokens, sequential<conv2d<5, 1>, transpose_tokens, position_embedding>>, flatten, dense<4>,

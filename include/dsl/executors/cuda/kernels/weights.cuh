@@ -160,7 +160,7 @@ KERNEL void update(update_shape s, float* parameters, float const* gradients, fl
   end_step(s, state);
 }
 
-// The same for a network whose parts have factors: part_of[i / 16] is the part of number i.
+// Updates a network whose parts have factors, as update() does others: part_of[i / 16] is the part of number i.
 template <class T, int L = 0>
 KERNEL void update_by_parts(update_shape s, float* parameters, float const* gradients, float* slots, T* copy,
                             T const* stage, unsigned char const* stage_map, float const* scale, step_state* state,
