@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Prints what part of each room's lines and branches ran: tests/coverage/report.py build/coverage.
+"""Prints what part of each room's lines and branches ran: tests/coverage/report.py build/coverage [PART].
+
+With PART, only the files whose path contains it count.
 
 A template is compiled once for each use: a line or a branch of it counts once, and has run if it ran in any of them.
 """
@@ -40,7 +42,7 @@ def share(counts):
     return ran, len(counts), 100.0 * ran / max(len(counts), 1)
 
 
-def main(build):
+def main(build, part=""):
     lines, branches = (collections.defaultdict(lambda: collections.defaultdict(int)) for _ in range(2))
     for path in (build / "reports").glob("*.lcov"):
         add_lines(path.read_text(), lines)
@@ -52,7 +54,7 @@ def main(build):
     rows = []
     print("| room | lines | branches |\n|---|---|---|")
     for room in ROOMS:
-        files = sorted(f for f in lines if f"/dsl/{room}/" in f)
+        files = sorted(f for f in lines if f"/dsl/{room}/" in f and part in f)
         if not files:
             continue  # none of its files is part of the tests that ran
         of_lines = share([n for f in files for n in lines[f].values()])
@@ -73,8 +75,8 @@ def main(build):
             for (number, column, value), count in sorted(branches.get(file, {}).items()):
                 if count == 0:
                     print(f"{file}:{number}:{column}: never {str(value).lower()}", file=out)
-    return 0 if reached else 1
+    return 0 if reached and rows else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main(pathlib.Path(sys.argv[1])))
+    sys.exit(main(pathlib.Path(sys.argv[1]), *sys.argv[2:]))
