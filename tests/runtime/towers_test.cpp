@@ -12,7 +12,9 @@
 #include <dsl/training/initialize.hpp>
 
 #include <cmath>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 // Compares towers with one tower, and with a reference that trains tower by tower with one engine and loops.
@@ -577,4 +579,39 @@ TEST_CASE("compile takes native where no executor is named", "[towers][native]")
   CHECK(compile<replicate<2, without>>(sgd{}, seeded).engine().replicas() == 2);
   CHECK(compile<replicate<2, without>>(sgd{}, towers{}).engine().replicas() == 2);
   CHECK(parameters_of(trained.engine()) == parameters_of(compile<without>(native{}, adam{}, seeded).engine()));
+}
+
+namespace {
+
+/// An executor whose engines are counted, as a user might derive one.
+template <class Executor>
+struct counted : Executor {
+  int* made = nullptr;
+  std::unique_ptr<engine> make_engine(graph_view const& g, engine_options const& o) const {
+    ++*made;
+    return Executor::make_engine(g, o);
+  }
+};
+template <class Executor>
+counted<Executor> counting(int& made) {
+  counted<Executor> on;
+  on.made = &made;
+  return on;
+}
+
+/// How many engines an executor made, for one trainer and for two towers.
+template <class Executor>
+std::pair<int, int> engines_of() {
+  int one = 0, two = 0;
+  compile<without>(counting<Executor>(one), sgd{});
+  compile<replicate<2, without>>(counting<Executor>(two), sgd{});
+  return {one, two};
+}
+
+}  // namespace
+
+TEST_CASE("towers: an executor that is derived from another makes the engines with its own make_engine") {
+  CHECK(engines_of<reference<>>() == std::pair{1, 2});
+  CHECK(engines_of<native>() == std::pair{1, 2});
+  CHECK(engines_of<onednn>() == std::pair{1, 2});
 }

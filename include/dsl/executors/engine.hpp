@@ -15,6 +15,7 @@
 #include <dsl/plan/plan.hpp>
 #include <dsl/plan/verify/rules.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -221,11 +222,27 @@ constexpr operation_set operations_in() {
     return all_operations;
 }
 
+template <class Member>
+struct member_of;
+template <class Member, class Class>
+struct member_of<Member Class::*> {
+  using type = Class;
+};
+/// The class of a pointer to member: that which declares the member, which may be a base class.
+template <class Member>
+using class_of = typename member_of<Member>::type;
+
+/// Satisfied by executors whose own make_engine_for makes the same engines as make_engine. A class that is derived from
+/// an executor and has its own make_engine inherits the other function, which would ignore it.
+template <class Executor, operation_set Only>
+concept makes_engines_for = std::same_as<class_of<decltype(&Executor::make_engine)>,
+                                         class_of<decltype(&Executor::template make_engine_for<Only>)>>;
+
 /// Makes an engine for a network that has no other operations than those of a set. In a program with the headers
 /// alone, the executors then leave out the code for the others.
 template <operation_set Only, class Executor>
 [[gnu::cold]] std::unique_ptr<engine> make_engine(Executor const& on, graph_view const& g, engine_options const& o) {
-  if constexpr (requires { on.template make_engine_for<Only>(g, o); })
+  if constexpr (makes_engines_for<Executor, Only>)
     return on.template make_engine_for<Only>(g, o);
   else
     return on.make_engine(g, o);

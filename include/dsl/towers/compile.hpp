@@ -11,6 +11,12 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
+/// Satisfied by executors whose own for_tower returns an executor for one tower. A class that is derived from such an
+/// executor and has its own make_engine inherits for_tower, whose result does not have that make_engine.
+template <class Executor>
+concept divides_into_towers =
+    std::same_as<class_of<decltype(&Executor::make_engine)>, class_of<decltype(&Executor::for_tower)>>;
+
 /// Returns a factory that makes one engine for each tower. For an executor on the host, the factory also knows the
 /// number of cores of a tower; for other executors, the number of devices.
 template <operation_set Only = all_operations, class Executor>
@@ -22,7 +28,7 @@ template <operation_set Only = all_operations, class Executor>
   tower_factory f{.executor = &on,
                   .make = [](void const* e, tower_place const& at, graph_view const& net, engine_options const& mine) {
                     auto const& executor = *static_cast<Executor const*>(e);
-                    if constexpr (requires { executor.for_tower(at); })
+                    if constexpr (divides_into_towers<Executor>)
                       return detail::make_engine<Only>(executor.for_tower(at), net, mine);
                     else
                       return detail::make_engine<Only>(executor, net, mine);
