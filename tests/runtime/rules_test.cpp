@@ -94,6 +94,53 @@ void check_broken(rule wanted, op kind, std::function<void(changeable&, node&)> 
   CHECK(node == at);
 }
 
+/// Returns what judge says about a network that a function appends to a builder at run time, as an import does.
+verdict judged(std::function<value(builder&)> const& lower) {
+  builder counting;
+  lower(counting);
+  graph_sizes const size = counting.sizes();
+  auto const many = [](int n) { return static_cast<std::size_t>(n); };
+  std::vector<node> nodes(many(size.nodes));
+  std::vector<int> edges(many(size.edges));
+  std::vector<tensor> tensors(many(size.tensors));
+  std::vector<parameter> parameters(many(size.parameters));
+  std::vector<scope> scopes(many(size.scopes));
+  builder b(nodes.data(), edges.data(), tensors.data(), parameters.data(), scopes.data());
+  value const out = lower(b);
+  return detail::judge(b, {nodes.data(), edges.data(), tensors.data(), parameters.data(), scopes.data(), size}, out);
+}
+
+/// Appends an input; one with a name is a further input.
+value input(builder& b, shape const& s, std::string const& name = "") {
+  if (name.empty()) return b.append({.kind = op::input}, nullptr, 0, s);
+  int const parent = b.enter(0, {"named_input", 11});
+  b.name_layer({name.data(), static_cast<int>(name.size())});
+  value const v = b.append({.kind = op::input}, nullptr, 0, s);
+  b.leave(parent);
+  return v;
+}
+
+parameter kernel_of(int out, int in, int height = 1, int width = 1) {
+  return {.role = role::kernel, .dims = {out, in, height, width}, .fan_in = 1, .fan_out = 1};
+}
+
+/// Returns what judge says about a network of one node, whose operands are inputs.
+verdict verdict_on(node const& n, std::vector<shape> const& in, shape const& out,
+                   std::vector<parameter> const& own = {}) {
+  static constexpr char const* names[] = {"", "second", "third"};
+  return judged([&](builder& b) {
+    std::vector<value> operands;
+    for (shape const& s : in) operands.push_back(input(b, s, names[operands.size()]));
+    for (parameter const& p : own) b.parameter(p);
+    return b.append(n, operands.data(), static_cast<int>(operands.size()), out);
+  });
+}
+
+template <class T>
+void computes_nothing(custom_call<T> const&) {}
+custom_op const complete{"own", computes_nothing<float>, computes_nothing<float>, computes_nothing<double>,
+                         computes_nothing<double>};
+
 }  // namespace
 
 TEST_CASE("rules: an exception has the sentence that compilers print", "[rules]") {
@@ -218,4 +265,424 @@ TEST_CASE("rules: operations on channels, pixels and tokens have rules of their 
   for (int i = 0; i < 4; ++i)
     check_broken<waves>(rule::parameters_fit_their_node, op::lstm,
                         [&](changeable& c, node const& n) { ++c.own(n, i).dims[0]; });
+}
+
+TEST_CASE("rules: a node of an import is checked against its operands", "[rules]") {
+  shape const image{4, 8, 8}, row{12, 1, 5};
+  auto const breaks = [](rule wanted, node const& n, std::vector<shape> const& in, shape const& out,
+                         std::vector<parameter> const& own = {}) {
+    verdict const why = verdict_on(n, in, out, own);
+    INFO("wanted: " << rules::sentence_of(wanted) << "\nfound:  " << rules::sentence_of(why.broken));
+    CHECK(why.broken == wanted);
+    CHECK((wanted == rule::holds || why.kind == n.kind));
+    return why;
+  };
+  auto const holds = [&](node const& n, std::vector<shape> const& in, shape const& out,
+                         std::vector<parameter> const& own = {}) { breaks(rule::holds, n, in, out, own); };
+  auto const strays = [&](node const& n, std::vector<shape> const& in, shape const& out,
+                          std::vector<parameter> const& own = {}) {
+    return breaks(rule::shapes_follow_from_operands, n, in, out, own).first;
+  };
+
+  holds({.kind = op::activation}, {image}, image);
+  for (shape const& other : {shape{4, 9, 8}, shape{4, 8, 9}})
+    CHECK(strays({.kind = op::activation}, {image}, other) == image);
+  for (shape const& none : {shape{0, 8, 8}, shape{4, 0, 8}, shape{4, 8, 0}})
+    breaks(rule::outputs_have_a_size, {.kind = op::activation}, {image}, none);
+  CHECK(strays({.kind = op::flatten}, {image}, {256, 2, 1}) == shape{256});
+  std::vector<parameter> const three_units{kernel_of(3, 4), {.role = role::bias, .dims = {3, 1, 1, 1}}};
+  holds({.kind = op::dense}, {{4}}, {3}, three_units);
+  breaks(rule::dense_takes_a_flat_input, {.kind = op::dense}, {image}, {3}, three_units);
+  CHECK(strays({.kind = op::dense}, {{4}}, {3, 2, 1}, three_units) == shape{3});
+  breaks(rule::nodes_own_their_parameters, {.kind = op::dense}, {{4}}, {3});
+  breaks(rule::nodes_own_their_parameters, {.kind = op::flatten}, {{4}}, {4}, {kernel_of(3, 4)});
+  breaks(rule::kernels_have_fans, {.kind = op::dense}, {{4}}, {3},
+         {{.role = role::kernel, .dims = {3, 4, 1, 1}, .fan_in = 1}, three_units[1]});
+  breaks(rule::nodes_take_their_operands, {.kind = op::concat}, {image}, image);
+  holds({.kind = op::concat}, {image, image, image}, {12, 8, 8});
+  CHECK(breaks(rule::branches_share_height_and_width, {.kind = op::concat}, {image, image, {4, 8, 9}}, {12, 8, 8})
+            .found == 2);
+  CHECK(strays({.kind = op::add}, {image, image}, {5, 8, 8}) == image);
+  holds({.kind = op::multiply}, {image, {1, 8, 8}}, image);
+  CHECK(breaks(rule::branches_broadcast, {.kind = op::multiply}, {image, {3, 8, 8}}, image).second == shape{3, 8, 8});
+  CHECK(strays({.kind = op::multiply}, {{1, 8, 8}, {4}}, {1, 8, 8}) == image);
+  CHECK(breaks(rule::slice_is_in_the_channels, {.kind = op::channel_slice}, {image}, {5, 8, 8}).wanted == 5);
+  CHECK(breaks(rule::slice_is_in_the_tokens, {.kind = op::token_slice}, {row}, {12, 1, 6}).wanted == 6);
+  CHECK(breaks(rule::slice_is_in_the_tokens, {.kind = op::token_slice, .first_channel = -1}, {row}, {12, 1, 1}).found ==
+        -1);
+  CHECK(strays({.kind = op::upsample_nearest}, {image}, {4, 4, 17}) == shape{4, 8, 16});
+  holds({.kind = op::merge_pixels}, {image}, {16, 4, 4});
+  CHECK(breaks(rule::windows_fill_the_image, {.kind = op::merge_pixels}, {image}, {4, 16, 16}).wanted == 0);
+  for (shape const& odd : {shape{4, 9, 8}, shape{4, 8, 9}})
+    CHECK(breaks(rule::windows_fill_the_image, {.kind = op::merge_pixels}, {odd}, {16, 4, 4}).wanted == 2);
+  CHECK(breaks(rule::embedding_reads_token_numbers, {.kind = op::embedding, .groups = 9}, {{2, 1, 5}}, {3, 1, 5},
+               {kernel_of(9, 3)})
+            .first == shape{2, 1, 5});
+  verdict const computed = judged([](builder& b) {
+    value v = input(b, {1, 1, 5});
+    v = b.append({.kind = op::activation}, v, v.shape);
+    b.parameter(kernel_of(9, 3));
+    return b.append({.kind = op::embedding, .groups = 9}, v, {3, 1, 5});
+  });
+  CHECK(computed.broken == rule::embedding_reads_token_numbers);
+  CHECK(computed.found == 0);
+  breaks(rule::response_size_is_odd, {.kind = op::local_response_norm, .groups = 0}, {image}, image);
+  for (double const wrong : {-1.0, 1e30, std::numeric_limits<double>::infinity()})
+    CHECK(breaks(rule::slope_is_not_negative, {.kind = op::activation, .function = function::leaky_relu, .rate = wrong},
+                 {image}, image)
+              .number == wrong);
+  // As a float this rate is 1, so that nothing would be kept.
+  breaks(rule::dropout_rate_is_a_probability, {.kind = op::dropout, .rate = 1 - 1e-12}, {image}, image);
+
+  // All four parameters of an lstm with three channels for each place, or for the last one.
+  std::vector<parameter> const gates{kernel_of(12, 2),
+                                     {.role = role::recurrent_kernel, .dims = {12, 3, 1, 1}, .fan_in = 1, .fan_out = 1},
+                                     {.role = role::bias, .dims = {12, 1, 1, 1}},
+                                     {.role = role::recurrent_bias, .dims = {12, 1, 1, 1}}};
+  holds({.kind = op::lstm}, {{2, 1, 5}}, {3, 1, 5}, gates);
+  holds({.kind = op::lstm}, {{2, 1, 5}}, {3, 1, 1}, gates);
+  CHECK(strays({.kind = op::lstm}, {{2, 1, 5}}, {3, 1, 2}, gates) == shape{3, 1, 5});
+  CHECK(breaks(rule::sequences_have_one_row, {.kind = op::lstm}, {{2, 2, 5}}, {3, 1, 5}, gates).first ==
+        shape{2, 2, 5});
+  CHECK(breaks(rule::parameters_fit_their_node, {.kind = op::lstm}, {{2, 1, 5}}, {600'000'000, 1, 1}, gates).wanted ==
+        0x7fffffff);  // 4 * 600,000,000 is no int
+}
+
+TEST_CASE("rules: a window of an import must lead to its output", "[rules]") {
+  shape const image{4, 8, 8};
+  auto const slides = [&](op kind, window const& w, shape const& out, int groups = 1) {
+    std::vector<parameter> own;
+    if (kind == op::conv2d) own = {kernel_of(out.channels, 4 / groups, w.height, w.width)};
+    return verdict_on({.kind = kind, .window = w, .groups = groups}, {image}, out, own);
+  };
+  auto const found = [&](rule wanted, op kind, window const& w) {
+    verdict const why = slides(kind, w, image);
+    CHECK(why.broken == wanted);
+    return why.found;
+  };
+  CHECK(slides(op::conv2d, {3, 3, 1, 1, 1}, image).holds());
+  CHECK(slides(op::conv2d, {3, 3, 1, 2, 2, 0, 2, 2}, image).holds());
+  for (window const& astray : {window{3, 3, 1, -1, 1}, {3, 3, 1, 1, -1}, {3, 3, 1, 3, 1}, {3, 3, 1, 1, 3}}) {
+    verdict const why = slides(op::conv2d, astray, image);
+    CHECK(why.broken == rule::windows_lead_to_their_output);
+    CHECK(why.window == astray);
+  }
+  CHECK(found(rule::dilation_is_positive, op::conv2d, {3, 3, 1, 1, 1, 0, 0, 1}) == 0);
+  CHECK(found(rule::dilation_is_positive, op::conv2d, {3, 3, 1, 1, 1, 0, -2, 3}) == -2);
+  CHECK(found(rule::dilation_is_positive, op::conv2d, {3, 3, 1, 1, 1, 0, 2, -3}) == -3);
+  CHECK(found(rule::pools_are_not_dilated, op::avg_pool2d, {3, 3, 1, 1, 1, 0, 1, 2}) == 2);
+  CHECK(slides(op::avg_pool2d, {0, 3, 1, 1, 1}, image).broken == rule::pool_window_is_positive);
+  CHECK(slides(op::conv2d, {3, 3, 1, 1, 1}, {6, 8, 8}, 2).holds());
+  CHECK(slides(op::conv2d, {3, 3, 1, 1, 1}, {6, 8, 8}, 4).found == 6);  // four groups of the input's four channels
+  CHECK(slides(op::conv2d, {3, 3, 1, 1, 1}, {6, 8, 8}, 4).broken == rule::groups_divide_the_channels);
+  CHECK(slides(op::conv2d, {3, 3, 1, 1, 1}, {6, 8, 8}, 3).broken == rule::groups_divide_the_channels);
+
+  window const by_two_and_one{1, 1, 1, 2, 1};
+  CHECK(slides(op::zero_pad2d, by_two_and_one, {4, 12, 10}).holds());
+  for (window const& astray : {window{2, 1, 1, 2, 1},
+                               {1, 2, 1, 2, 1},
+                               {1, 1, 1, 2, 1, 2},
+                               {1, 1, 1, 2, 1, 0, 2, 1},
+                               {1, 1, 1, -2, 1},
+                               {1, 1, 1, 2, -1}})
+    CHECK(slides(op::zero_pad2d, astray, {4, 12, 10}).broken == rule::windows_lead_to_their_output);
+  for (shape const& small : {shape{4, 9, 10}, shape{4, 12, 8}}) {
+    verdict const why = slides(op::zero_pad2d, by_two_and_one, small);
+    CHECK(why.broken == rule::shapes_follow_from_operands);
+    CHECK(why.first == shape{4, 10, 9});  // the smallest
+  }
+}
+
+TEST_CASE("rules: an attention of an import has whole heads, and windows that fill its image", "[rules]") {
+  shape const image{12, 8, 8};
+  auto const attends = [&](op kind, int heads, window const& w, shape const& out, shape const& biases = {}) {
+    std::vector<shape> in{image};
+    std::vector<parameter> own;
+    if (kind == op::window_attention) own = {kernel_of((2 * w.height - 1) * (2 * w.width - 1), heads)};
+    if (kind == op::bounded_window_attention) in.push_back(biases);
+    if (kind == op::head_norm) own = {{.role = role::gamma, .dims = {heads, 1, 1, 1}}};
+    return verdict_on({.kind = kind, .window = w, .groups = heads}, in, out, own);
+  };
+  shape const out{4, 8, 8}, biases{2, 7, 7};
+  window const whole{4, 4}, tall{3, 4}, wide{4, 3}, moved{4, 4, 1, 1, 3};
+  for (op const kind : {op::causal_attention, op::window_attention, op::bounded_window_attention}) {
+    INFO(static_cast<int>(kind));
+    CHECK(attends(kind, 2, whole, out, biases).holds());
+    CHECK(attends(kind, 3, whole, out, {3, 7, 7}).broken == rule::attention_has_whole_heads);
+    CHECK(attends(kind, 3, whole, out, {3, 7, 7}).wanted == 3);
+    verdict const more = attends(kind, 2, whole, {5, 8, 8}, biases);
+    CHECK(more.broken == rule::shapes_follow_from_operands);
+    CHECK(more.first == out);  // a third of the channels
+    if (kind == op::causal_attention) continue;
+    CHECK(attends(kind, 2, moved, out, biases).holds());
+    for (window const& astray : {tall, wide}) {
+      verdict const why = attends(kind, 2, astray, out, biases);
+      CHECK(why.broken == rule::windows_fill_the_image);
+      CHECK((why.first == image && why.wanted == 3 && why.found == 0));
+    }
+    CHECK(attends(kind, 2, {4, 4, 1, 4, 0}, out, biases).found == 4);  // moved by a whole window
+    CHECK(attends(kind, 2, {4, 4, 1, 0, 0, 0, 2, 2}, out, biases).holds());
+    CHECK(attends(kind, 2, {4, 4, 1, 0, 0, 0, 2, 3}, out, biases).found == -1);  // pixels that are too far apart
+  }
+  CHECK(attends(op::bounded_window_attention, 2, whole, out, {2, 7, 6}).first == biases);
+  CHECK(attends(op::head_norm, 2, {}, image).holds());
+  CHECK(attends(op::head_norm, 3, {}, image).broken == rule::attention_has_whole_heads);
+
+  for (shape const& offsets : {shape{2, 7, 7}, shape{2, 1, 3}})
+    CHECK(verdict_on({.kind = op::window_offsets}, {image}, offsets).holds());
+  for (shape const& offsets : {shape{3, 7, 7}, shape{2, 6, 7}, shape{2, 7, 6}}) {
+    verdict const why = verdict_on({.kind = op::window_offsets}, {image}, offsets);
+    CHECK(why.broken == rule::shapes_follow_from_operands);
+    CHECK(why.first == shape{2, 7, 7});
+  }
+}
+
+TEST_CASE("rules: what a softmax or a convolution gets is plausible, or intended", "[rules]") {
+  auto const softmax_of = [](shape const& from, std::vector<node> const& before, bool intended = false) {
+    return judged([&](builder& b) {
+      if (intended) b.set_intended();
+      value v = input(b, from);
+      for (node const& n : before) v = b.append(n, v, v.shape);
+      return b.append({.kind = op::softmax}, v, v.shape);
+    });
+  };
+  node const bent{.kind = op::activation, .function = function::tanh};
+  std::vector<node> const moves{{.kind = op::flatten}, {.kind = op::channel_slice}, {.kind = op::channel_shuffle}};
+  CHECK(softmax_of({4}, {bent}).holds());
+  CHECK(softmax_of({1}, {bent}).broken == rule::softmax_has_classes);
+  CHECK(softmax_of({1}, {bent}, true).holds());
+  std::vector<node> positive{{.kind = op::softmax}, {.kind = op::dropout}, {.kind = op::stochastic_depth}};
+  for (function const f : {function::relu, function::relu6, function::sigmoid, function::hard_sigmoid})
+    positive.push_back({.kind = op::activation, .function = f});
+  for (node const& n : positive) {
+    std::vector<node> all{bent, n};
+    for (std::size_t i = 0; i <= moves.size(); ++i) {
+      verdict const why = softmax_of({4}, all);
+      CHECK(why.broken == rule::softmax_takes_logits);
+      CHECK(why.found == static_cast<int>(n.kind));
+      CHECK((n.kind == op::softmax || softmax_of({4}, all, true).holds()));
+      if (i < moves.size()) all.push_back(moves[i]);
+    }
+    all.push_back(bent);
+    CHECK(softmax_of({4}, all).holds());
+  }
+  CHECK(judged([&](builder& b) {
+          value v = input(b, {4, 1, 3});
+          v = b.append({.kind = op::activation}, v, v.shape);
+          v = b.append({.kind = op::token_slice}, v, {4, 1, 1});
+          return b.append({.kind = op::softmax}, v, v.shape);
+        }).broken == rule::softmax_takes_logits);
+
+  // A kernel of 3x3 on a single pixel, which may be what a convolution has left of an image.
+  auto const convolved = [](bool intended, std::function<value(builder&)> const& pixel, int height = 3, int width = 3) {
+    return judged([&](builder& b) {
+      if (intended) b.set_intended();
+      value v = pixel(b);
+      v = b.append({.kind = op::activation}, v, v.shape);
+      b.parameter(kernel_of(2, v.shape.channels, height, width));
+      return b.append({.kind = op::conv2d, .window = {height, width, 1, height / 2, width / 2}}, v, {2, 1, 1});
+    });
+  };
+  std::function<value(builder&)> const pixels[] = {
+      [](builder& b) { return input(b, {4}); },
+      [](builder& b) { return b.append({.kind = op::flatten}, input(b, {1, 2, 2}), {4}); },
+      [](builder& b) {
+        value const in = input(b, {4});
+        b.parameter(kernel_of(3, 4)), b.parameter({.role = role::bias, .dims = {3, 1, 1, 1}});
+        return b.append({.kind = op::dense}, in, {3});
+      }};
+  for (auto const& pixel : pixels) {
+    verdict const why = convolved(false, pixel);
+    CHECK(why.broken == rule::convolutions_see_images);
+    CHECK(why.second == shape{1, 3, 3});
+    CHECK(convolved(true, pixel).holds());
+    CHECK(convolved(false, pixel, 1, 1).holds());
+    CHECK(convolved(false, pixel, 3, 1).broken == rule::convolutions_see_images);
+    CHECK(convolved(false, pixel, 1, 3).broken == rule::convolutions_see_images);
+  }
+  CHECK(convolved(false,
+                  [](builder& b) {  // a sum may be one of what convolutions have left
+                    value const both[] = {input(b, {4}), input(b, {4}, "other")};
+                    return b.append({.kind = op::add}, both, {4});
+                  })
+            .holds());
+  CHECK(convolved(false, [](builder& b) {
+          return b.append({.kind = op::avg_pool2d, .window = {3, 3}}, input(b, {4, 3, 3}), {4, 1, 1});
+        }).holds());
+}
+
+TEST_CASE("rules: an operation of your own is complete before anything calls it", "[rules]") {
+  auto const with = [&](std::function<void(custom_op&)> const& change, shape const& out = {4}) {
+    custom_op own = complete;
+    change(own);
+    verdict const why = verdict_on({.kind = op::custom, .custom = &own}, {{4}}, out);
+    CHECK((why.holds() || why.broken == rule::custom_operations_are_complete));
+    return why.holds();
+  };
+  using operations::makes;
+  CHECK(with([](custom_op&) {}));
+  CHECK(with([](custom_op&) {}, {5, 3, 1}));
+  for (makes const each : {makes::same_shape, makes::flat, makes::units})
+    CHECK(with([&](custom_op& own) { own.facts.output = each; }));
+  CHECK_FALSE(with([](custom_op& own) { own.facts.output = makes::windows; }));
+  CHECK_FALSE(with([](custom_op& own) { own.facts.inputs = 2; }));
+  CHECK_FALSE(with([](custom_op& own) { own.facts.or_more = true; }));
+  CHECK_FALSE(with([](custom_op& own) { own.facts.parameters = 1; }));
+  CHECK_FALSE(with([](custom_op& own) { own.facts.kept = operations::kept::argmax; }));
+  CHECK_FALSE(with([](custom_op& own) { own.facts.gradients = operations::gradient_steps::copies; }));
+  CHECK_FALSE(with([](custom_op& own) { own.facts.renames = operations::renames::in_inference; }));
+  CHECK_FALSE(with([](custom_op& own) { own.facts.reads[0] = operations::values::second_input; }));
+  CHECK_FALSE(with([](custom_op& own) { own.facts.takes_flat = true; }));
+  CHECK_FALSE(with([](custom_op& own) { own.forward_float = nullptr; }));
+  CHECK_FALSE(with([](custom_op& own) { own.backward_float = nullptr; }));
+  CHECK_FALSE(with([](custom_op& own) { own.forward_double = nullptr; }));
+  CHECK_FALSE(with([](custom_op& own) { own.backward_double = nullptr; }));
+  CHECK(verdict_on({.kind = op::custom}, {{4}}, {4}).broken == rule::custom_operations_are_complete);
+  // What is computed in place keeps its shape.
+  for (bool operations::row::* const in_place :
+       {&operations::row::forward_in_place, &operations::row::gradient_in_place,
+        &operations::row::gradient_over_input}) {
+    CHECK(with([&](custom_op& own) { own.facts.*in_place = true; }));
+    CHECK_FALSE(with([&](custom_op& own) { own.facts.*in_place = true; }, {5, 3, 1}));
+  }
+}
+
+TEST_CASE("rules: the network of an import as a whole", "[rules]") {
+  shape const image{4, 8, 8};
+  auto const inputs = [&](std::string const& first, std::string const& second) {
+    return judged([&](builder& b) {
+      value all[] = {input(b, image), input(b, image, first), {}};
+      all[1] = b.append({.kind = op::activation}, all[1], image);
+      all[2] = input(b, image, second);
+      return b.append({.kind = op::add}, all, image);
+    });
+  };
+  CHECK(inputs("left", "right").holds());
+  CHECK(inputs("left", "lift").holds());
+  verdict const twice = inputs("left", "left");
+  CHECK(twice.broken == rule::inputs_have_names_of_their_own);
+  CHECK(twice.found == 3);  // the node
+
+  // The two further outputs are in layers 0 and 1, each on a device of its own.
+  auto const outputs = [&](std::string const& first, std::string const& second, int device = 0, bool is_last = false) {
+    return judged([&](builder& b) {
+      value v = input(b, image);
+      int index = 0;
+      for (std::string const* const name : {&first, &second}) {
+        int const parent = b.enter(index++, {"named_output", 12});
+        b.name_layer({name->data(), static_cast<int>(name->size())});
+        int const before = b.move_to(name == &second ? device : 0);
+        v = b.append({.kind = op::activation}, v, image);
+        b.mark_output(v);
+        b.move_to(before);
+        b.leave(parent);
+      }
+      return is_last ? v : b.append({.kind = op::activation}, v, image);
+    });
+  };
+  CHECK(outputs("left", "right").holds());
+  for (char const* const taken : {"left", "main", "val", "val_x", "val_"}) {
+    verdict const why = outputs("left", taken);
+    INFO(taken);
+    CHECK(why.broken == rule::outputs_have_names_of_their_own);
+    CHECK((why.depth == 1 && why.path[0] == 1));
+  }
+  for (char const* const free : {"value", "va", "val-x", "mains"}) CHECK(outputs("left", free).holds());
+  verdict const apart = outputs("left", "right", 1);
+  CHECK(apart.broken == rule::outputs_share_a_device);
+  CHECK((apart.found == 1 && apart.wanted == 0));
+  CHECK(outputs("left", "right", 0, true).broken == rule::outputs_come_before_the_last_layer);
+  for (bool const is_last : {false, true}) {  // of two layers, what the network returns is the first one's input
+    verdict const why = judged([&](builder& b) {
+      value const in = input(b, image);
+      int const parent = b.enter(0, {"named_output", 12});
+      b.name_layer({"left", 4});
+      value const further = b.append({.kind = op::activation}, in, image);
+      b.mark_output(further);
+      b.leave(parent);
+      if (!is_last) b.append({.kind = op::activation}, further, image);
+      return in;
+    });
+    CHECK(why.broken == (is_last ? rule::outputs_come_before_the_last_layer : rule::values_are_read));
+  }
+
+  // A value that nothing reads is a mistake at its layer: layer 0 of layer 2, at most 24 deep.
+  for (int const deeper : {0, 30}) {
+    verdict const unread = judged([&](builder& b) {
+      value const in = input(b, image);
+      std::vector<int> parents{b.enter(2, {"outer", 5})};
+      for (int i = 0; i < deeper; ++i) parents.push_back(b.enter(3, {"nested", 6}));
+      parents.push_back(b.enter(0, {"inner", 5}));
+      b.append({.kind = op::flatten}, in, {256});
+      while (!parents.empty()) b.leave(parents.back()), parents.pop_back();
+      return b.append({.kind = op::activation}, in, image);
+    });
+    CHECK(unread.broken == rule::values_are_read);
+    CHECK((unread.kind == op::flatten && unread.first == shape{256}));
+    CHECK(unread.depth == (deeper == 0 ? 2 : deepest_layer));
+    CHECK((unread.path[0] == 2 && unread.path[1] == (deeper == 0 ? 0 : 3)));
+  }
+
+  // Device 1 of three has no layer.
+  auto const placed = [&](std::vector<int> const& devices) {
+    return judged([&](builder& b) {
+      value v = input(b, image);
+      for (int const d : devices) b.move_to(d), v = b.append({.kind = op::activation}, v, image);
+      return v;
+    });
+  };
+  CHECK(placed({0, 1, 2}).holds());
+  verdict const idle = placed({0, 2});
+  CHECK(idle.broken == rule::devices_have_layers);
+  CHECK((idle.wanted == 3 && idle.found == 1));
+  CHECK(placed({1}).found == 0);
+
+  // Of a wrong node and a broken rule, the one in front counts.
+  auto const two_faults = [&](bool node_is_first) {
+    return judged([&](builder& b) {
+      value v = input(b, image);
+      if (!node_is_first) b.require(false, {.broken = rule::own_rule, .found = 7});
+      v = b.append({.kind = op::activation}, v, {5, 8, 8});
+      if (node_is_first) b.require(false, {.broken = rule::own_rule, .found = 7});
+      return v;
+    });
+  };
+  CHECK(two_faults(true).broken == rule::shapes_follow_from_operands);
+  CHECK(two_faults(false).broken == rule::own_rule);
+  CHECK(two_faults(false).found == 7);
+}
+
+TEST_CASE("rules: of a broken network, the nodes that no plan could be made for are replaced", "[rules]") {
+  changeable c(checked_network::view());
+  int const count = c.view.size.nodes;
+  std::vector<node> const sound = c.nodes;
+  detail::make_harmless(c.nodes.data(), c.edges.data(), count);
+  CHECK(c.nodes == sound);
+
+  for (node& n : c.nodes) n.device = 3;
+  node &first = c.nodes[0], &conv = c.first(op::conv2d), &norm = c.first(op::batch_norm),
+       &pool = c.first(op::max_pool2d), &dense = c.first(op::dense), &join = c.first(op::concat);
+  first.kind = op::dense, first.inputs = 1;
+  conv.parameters = 0;
+  norm.inputs = 2;
+  c.operand(pool) = count + 5;
+  c.operand(dense) = -1;
+  join.kind = op::custom, join.custom = nullptr;
+  node& bent = c.first(op::activation);
+  bent.kind = op::custom, bent.custom = &complete;
+  detail::make_harmless(c.nodes.data(), c.edges.data(), count);
+  CHECK((first.kind == op::input && first.inputs == 0));
+  for (node const* const n : {&conv, &norm, &pool, &dense, &join}) {
+    CHECK(n->kind == op::concat);
+    CHECK(n->parameters == 0);
+  }
+  for (int i = 0; i < count; ++i) {
+    node const& n = c.nodes[static_cast<std::size_t>(i)];
+    CHECK(n.device == 0);
+    for (int k = n.first_input; k < n.first_input + n.inputs; ++k)
+      CHECK((c.edges[static_cast<std::size_t>(k)] >= 0 && c.edges[static_cast<std::size_t>(k)] < i));
+  }
+  CHECK((bent.kind == op::custom && bent.custom == &complete));
+  node const& untouched = c.first(op::flatten);
+  CHECK(untouched == sound[static_cast<std::size_t>(&untouched - c.nodes.data())]);
 }

@@ -11,7 +11,7 @@ namespace dsl::detail {
 /// constant.
 template <class P>
 constexpr bool is_null(P p) {
-  return __builtin_constant_p(!p) && !p;
+  return (!__builtin_is_constant_evaluated() || __builtin_constant_p(!p)) && !p;
 }
 /// Whether a custom_op has its functions, and declares only facts that a custom_call can satisfy: one input, no
 /// parameters, and nothing saved for the backward pass.
