@@ -25,34 +25,46 @@ std::vector<float> counted(std::size_t size) {
   return all;
 }
 
-/// Self-attention over 5 tokens of 4 channels with 2 heads, as PyTorch's exporters write it. `mask` may append
-/// operators between "products" and "masked".
-model attention(std::function<void(model&)> const& mask, float scale = 0.70710678F) {
+/// Self-attention over 5 tokens of 4 channels with 2 heads, as PyTorch's exporters write it. `inner` appends what
+/// computes "sums" of "part0", "part1" and "part2": queries, keys and values, as (1, 2, 5, 2).
+model attention_of(std::function<void(model&)> const& inner) {
   model m({1, 5, 4});
   m.tensor("in_proj_weight", {4, 12}, counted(48)), m.numbers("in_proj_bias", counted(12));
-  m.add("MatMul", {"x", "in_proj_weight"}, "a"), m.add("Add", {"a", "in_proj_bias"}, "b");
-  m.wholes("parts", {1, 5, 3, 2, 2}), m.add("Reshape", {"b", "parts"}, "c");
-  model::set(m.add("Transpose", {"c"}, "d"), "perm", {2, 0, 3, 1, 4});
+  m.add("MatMul", {"x", "in_proj_weight"}, "all"), m.add("Add", {"all", "in_proj_bias"}, "biased");
+  m.wholes("parts", {1, 5, 3, 2, 2}), m.add("Reshape", {"biased", "parts"}, "apart");
+  model::set(m.add("Transpose", {"apart"}, "by_part"), "perm", {2, 0, 3, 1, 4});
   for (std::int64_t i = 0; i < 3; ++i) {
     std::string const n = std::to_string(i);
     m.whole("i" + n, i);
-    model::set(m.add("Gather", {"d", "i" + n}, "part" + n), "axis", 0);
+    model::set(m.add("Gather", {"by_part", "i" + n}, "part" + n), "axis", 0);
   }
-  model::set(m.add("Transpose", {"part1"}, "keys"), "perm", {0, 1, 3, 2});
-  m.numbers("scale", {scale}), m.add("Mul", {"part0", "scale"}, "queries");
-  m.add("MatMul", {"queries", "keys"}, "products");
-  mask(m);
-  model::set(m.add("Softmax", {"masked"}, "weights"), "axis", -1);
-  m.add("MatMul", {"weights", "part2"}, "sums");
-  model::set(m.add("Transpose", {"sums"}, "e"), "perm", {0, 2, 1, 3});
-  m.wholes("joined", {1, 5, 4}), m.add("Reshape", {"e", "joined"}, "y");
+  inner(m);
+  model::set(m.add("Transpose", {"sums"}, "in_order"), "perm", {0, 2, 1, 3});
+  m.wholes("joined", {1, 5, 4}), m.add("Reshape", {"in_order", "joined"}, "y");
   return m;
 }
 
-void add_mask(model& m, std::function<float(int, int)> const& at) {
+/// Appends a softmax over an axis.
+void weigh(model& m, std::string const& products, std::string const& to, std::int64_t axis = -1) {
+  model::set(m.add("Softmax", {products}, to), "axis", axis);
+}
+
+/// `mask` may append operators between "products" and "masked".
+model attention(std::function<void(model&)> const& mask, float scale = 0.70710678F) {
+  return attention_of([&](model& m) {
+    model::set(m.add("Transpose", {"part1"}, "keys"), "perm", {0, 1, 3, 2});
+    m.numbers("scale", {scale}), m.add("Mul", {"part0", "scale"}, "queries");
+    m.add("MatMul", {"queries", "keys"}, "products");
+    mask(m);
+    weigh(m, "masked", "weights"), m.add("MatMul", {"weights", "part2"}, "sums");
+  });
+}
+
+void add_mask(model& m, std::function<float(int, int)> const& at, std::string const& to = "masked",
+              std::string const& products = "products") {
   std::vector<float> all;
   for (int i = 0; i < 25; ++i) all.push_back(at(i / 5, i % 5));
-  m.tensor("mask", {5, 5}, all), m.add("Add", {"products", "mask"}, "masked");
+  m.tensor("mask", {5, 5}, all), m.add("Add", {products, "mask"}, to);
 }
 
 }  // namespace
@@ -114,6 +126,285 @@ TEST_CASE("onnx import: attention is recognised in the operators that exporters 
   CHECK_THAT(
       complaint(two.bytes(), onnx_fault::unsupported),
       Catch::Contains("must multiply by a matrix of weights, or be the product of an attention's queries and keys"));
+}
+
+TEST_CASE("onnx import: attention in the sums of products that an Einsum writes", "[onnx]") {
+  auto const einsum = [](model& m, std::string const& equation, std::vector<std::string> const& in, char const* out) {
+    pb::AttributeProto& a = *m.add("Einsum", in, out).add_attribute();
+    a.set_name("equation"), a.set_type(pb::AttributeProto::STRING), a.set_s(equation);
+  };
+  auto const written = [&](std::string const& products, std::string const& sums, bool turned = false,
+                           std::vector<std::string> const& last = {"weights", "part2"}) {
+    return attention_of([&](model& m) {
+             model::set(m.add("Transpose", {"part1"}, "keys"), "perm", {0, 1, 3, 2});
+             einsum(m, products, {"part0", turned ? "keys" : "part1"}, "products");
+             m.numbers("root", {1.41421356F}), m.add("Div", {"products", "root"}, "scaled");
+             weigh(m, "scaled", "weights"), einsum(m, sums, last, "sums");
+           })
+        .bytes();
+  };
+  std::string const sums = "bhqk,bhkc->bhqc", found = "network<image<4, 1, 5>, pointwise_dense<12>, attention<2>>;";
+  CHECK(layers_of(written("bhqc,bhkc->bhqk", sums)) == found);
+  CHECK(layers_of(written("bhqc, bhkc -> bhqk", "bhij, bhjd -> bhid")) == found);
+  CHECK(layers_of(written("bhqc,bhck->bhqk", sums, true)) == found);
+
+  auto const refused = [&](std::string const& bytes, std::string const& equation) {
+    CHECK_THAT(complaint(bytes, onnx_fault::unsupported),
+               Catch::Contains("(Einsum) must multiply an attention's queries by its keys, or its weights by its "
+                               "values; found \"" +
+                               equation + "\""));
+  };
+  for (char const* const equation :
+       {"", "bhqc", "q,k->qk", "bhqc,bhkc->bhqkc", "bhqc,bhkc=>bhqk", "bhqc,bhkc->hbqk", "bhqc,hbkc->bhqk",
+        "bhqc,bhkd->bhqk", "bhqc,bhkc->bhqc", "bhqc,bhck->bhqc", "bhqc,bhcd->bhqk", "bhqc,bhkc->bhkq"})
+    refused(written(equation, sums), equation);
+  for (char const* const equation : {"bhqk,bhck->bhqc", "bhqk,bhkc->bhcq"})
+    refused(written("bhqc,bhkc->bhqk", equation), equation);
+  refused(written("bhqc,bhkc->bhqk", sums, false, {"part2", "weights"}), sums);  // values by weights
+}
+
+TEST_CASE("onnx import: the products of an attention are scaled, moved and masked before their softmax", "[onnx]") {
+  std::string const start = "network<image<4, 1, 5>, pointwise_dense<12>, ", plain = start + "attention<2>>;";
+  auto const products = [](model& m) {
+    model::set(m.add("Transpose", {"part1"}, "keys"), "perm", {0, 1, 3, 2});
+    m.add("MatMul", {"part0", "keys"}, "products"), m.numbers("root", {1.41421356F});
+  };
+  auto const sum = [](model& m) { m.add("MatMul", {"weights", "part2"}, "sums"); };
+  auto const scaled = [&](std::function<void(model&)> const& mask) {
+    return attention([&](model& m) { m.numbers("root", {1.41421356F}), mask(m); }, 1).bytes();
+  };
+  CHECK(layers_of(scaled([](model& m) { m.add("Div", {"products", "root"}, "masked"); })) == plain);
+  CHECK(layers_of(scaled([](model& m) {
+          m.numbers("half", {0.5F});
+          m.add("Mul", {"root", "products"}, "a"), m.add("Mul", {"a", "half"}, "masked");
+        })) == plain);
+  CHECK(layers_of(attention_of([&](model& m) {  // of the queries, by a division
+                    m.numbers("root", {1.41421356F}), m.add("Div", {"part0", "root"}, "queries");
+                    model::set(m.add("Transpose", {"part1"}, "keys"), "perm", {0, 1, 3, 2});
+                    m.add("MatMul", {"queries", "keys"}, "products"), weigh(m, "products", "weights"), sum(m);
+                  })
+                      .bytes()) == plain);
+  // A number for each head; the queries have two channels of each.
+  std::string const by_head = scaled([](model& m) {
+    m.tensor("heads", {2, 1, 1}, {2, 3}), m.add("Mul", {"products", "heads"}, "a");
+    m.add("Div", {"a", "root"}, "masked");
+  });
+  CHECK(layers_of(by_head) == start + "channel_split<channel_scale, identity, identity>, attention<2>>;");
+  std::vector<float> const factors = dsl::imported_network(by_head, "x.onnx", "").weights(2);
+  REQUIRE(factors.size() == 4);
+  for (std::size_t i = 0; i < 4; ++i) CHECK(factors[i] == Approx(i < 2 ? 2 : 3).epsilon(1e-6));
+
+  // Axes of size 1 come and go.
+  CHECK(layers_of(scaled([](model& m) {
+          m.add("Div", {"products", "root"}, "a");
+          m.wholes("front", {0, -1}), m.add("Unsqueeze", {"a", "front"}, "b");
+          m.wholes("back", {-1, 1}), m.add("Squeeze", {"b", "back"}, "c");
+          m.wholes("same", {0, 0, -1, 5}), m.add("Reshape", {"c", "same"}, "d");
+          m.wholes("long", {2, 5, 1, 5, 1}), m.add("Reshape", {"d", "long"}, "e");
+          m.wholes("first", {1, 2, 5, 5}), m.add("Reshape", {"e", "first"}, "masked");
+        })) == plain);
+  // Without axes, a Squeeze removes all of size 1, here that of the batch.
+  CHECK(layers_of(scaled([](model& m) {
+          m.add("Div", {"products", "root"}, "a"), m.add("Squeeze", {"a"}, "b");
+          m.wholes("front", {0}), m.add("Unsqueeze", {"b", "front"}, "masked");
+        })) == plain);
+  CHECK(layers_of(attention_of([&](model& m) {
+                    products(m), m.add("Div", {"products", "root"}, "a"), m.add("Squeeze", {"a"}, "b");
+                    weigh(m, "b", "weights"), m.add("Squeeze", {"part2"}, "values");
+                    m.add("MatMul", {"weights", "values"}, "c"), m.wholes("front", {0});
+                    m.add("Unsqueeze", {"c", "front"}, "sums");
+                  }).bytes()) == plain);
+  CHECK(layers_of(scaled([](model& m) {  // what does nothing
+          m.add("Div", {"products", "root"}, "a"), m.add("Dropout", {"a"}, "b");
+          model::set(m.add("Cast", {"b"}, "masked"), "to", pb::TensorProto::FLOAT);
+        })) == plain);
+  CHECK(layers_of(attention_of([&](model& m) {  // as exporters write a softmax without NaN
+                    products(m), m.add("Div", {"products", "root"}, "a"), weigh(m, "a", "b");
+                    m.add("IsNaN", {"b"}, "is_nan"), m.numbers("zero", {0});
+                    m.add("Where", {"is_nan", "zero", "b"}, "weights"), sum(m);
+                  })
+                      .bytes()) == plain);
+
+  // Keys by queries: the softmax is over the axis of the first factor, the keys.
+  auto const turned = [&](bool is_causal) {
+    return layers_of(attention_of([&](model& m) {
+                       model::set(m.add("Transpose", {"part0"}, "queries"), "perm", {0, 1, 3, 2});
+                       m.add("MatMul", {"part1", "queries"}, "products"), m.numbers("root", {1.41421356F});
+                       m.add("Div", {"products", "root"}, "masked");
+                       if (is_causal) {
+                         std::vector<float> all;
+                         for (int i = 0; i < 25; ++i) all.push_back(i / 5 > i % 5 ? -1e9F : 0);
+                         m.tensor("mask", {5, 5}, all), m.add("Add", {"masked", "mask"}, "hidden");
+                       }
+                       weigh(m, is_causal ? "hidden" : "masked", "a", 2);
+                       model::set(m.add("Transpose", {"a"}, "weights"), "perm", {0, 1, 3, 2}), sum(m);
+                     }).bytes());
+  };
+  CHECK(turned(false) == plain);
+  CHECK(turned(true) == start + "causal_attention<2>>;");
+  // A mask of what is hidden.
+  CHECK(layers_of(scaled([](model& m) {
+          std::vector<float> above;
+          for (int i = 0; i < 25; ++i) above.push_back(i % 5 > i / 5 ? 1.0F : 0.0F);
+          m.add("Div", {"products", "root"}, "a"), m.tensor("above", {5, 5}, above), m.numbers("least", {-1e9F});
+          model::set(m.add("Cast", {"above"}, "hides"), "to", pb::TensorProto::BOOL);
+          m.add("Where", {"hides", "least", "a"}, "masked");
+        })) == start + "causal_attention<2>>;");
+  // Zeros hide nothing, however many there are.
+  CHECK(layers_of(scaled([](model& m) {
+          m.add("Div", {"products", "root"}, "a"), m.tensor("mask", {1, 1, 1, 5}, std::vector<float>(5));
+          m.add("Add", {"a", "mask"}, "masked");
+        })) == plain);
+}
+
+TEST_CASE("onnx import: what is no attention is refused with what differs", "[onnx]") {
+  using ints = std::vector<std::int64_t>;
+  auto const refused = [](std::string const& words, std::function<void(model&)> const& mask) {
+    CHECK_THAT(complaint(attention(mask).bytes(), onnx_fault::unsupported), Catch::Contains(words));
+  };
+  std::string const part =
+      "must be part of an attention: scale the products of queries and keys, mask them, or take "
+      "their softmax; found ";
+  auto const after_softmax = [](std::function<void(model&)> const& add) {
+    return [=](model& m) { weigh(m, "products", "early"), add(m); };
+  };
+  refused("(Mul) " + part + "Mul with 2",
+          after_softmax([](model& m) { m.numbers("two", {2}), m.add("Mul", {"early", "two"}, "masked"); }));
+  refused("(Div) " + part + "Div with 0",
+          [](model& m) { m.numbers("zero", {0}), m.add("Div", {"products", "zero"}, "masked"); });
+  refused("(Div) " + part + "Div with 2",
+          [](model& m) { m.numbers("two", {2}), m.add("Div", {"two", "products"}, "masked"); });
+  refused("(Mul) " + part + "an operand that depends on the input",
+          [](model& m) { m.add("Mul", {"products", "products"}, "masked"); });
+  refused("(Max) " + part + "\"Max\"",
+          [](model& m) { m.numbers("two", {2}), m.add("Max", {"products", "two"}, "masked"); });
+  refused("(Cast) " + part + "\"Cast\"",
+          [](model& m) { model::set(m.add("Cast", {"products"}, "masked"), "to", pb::TensorProto::INT64); });
+  auto const listed = [](ints const& numbers) {
+    std::string all;
+    for (std::int64_t const n : numbers) all += (all.empty() ? "[" : ", ") + std::to_string(n);
+    return all + "]";
+  };
+  auto const multiplied = [&](std::string const& type, ints const& dims, std::size_t count) {
+    refused("(" + type + ") " + part + type + " with floats of shape " + listed(dims),
+            [=](model& m) { m.tensor("by", dims, counted(count)), m.add(type, {"products", "by"}, "masked"); });
+  };
+  multiplied("Mul", {5}, 5);
+  multiplied("Mul", {1, 5, 1}, 5);
+  multiplied("Mul", {1, 1, 2, 1, 1}, 2);
+  multiplied("Div", {2, 1, 1}, 2);
+  refused("(Mul) " + part + "Mul with floats of shape [2, 1, 1]", [](model& m) {
+    m.tensor("by", {2, 1, 1}, {2, 3}), m.add("Mul", {"products", "by"}, "a"), m.add("Mul", {"a", "by"}, "masked");
+  });
+
+  char const* const pairs = "must have a mask with one number for each pair of tokens; found a mask of shape ";
+  auto const added = [&](ints const& dims, std::size_t count, std::string const& words) {
+    refused("(Add) " + words, [=](model& m) {
+      m.tensor("mask", dims, std::vector<float>(count, -1e9F)), m.add("Add", {"products", "mask"}, "masked");
+    });
+  };
+  added({5}, 5, pairs + std::string("[5] for 5 tokens"));
+  added({25}, 25, pairs + std::string("[1, 1, 1, 25] for 5 tokens"));
+  added({1, 1, 1, 5, 5}, 25, "must have a mask with no more axes than the products of queries and keys; found 5");
+  auto const causal = [](int i, int k) { return k > i ? -1e9F : 0.0F; };
+  refused("(Add) must add its mask before the softmax; found a mask after it",
+          after_softmax([&](model& m) { add_mask(m, causal, "masked", "early"); }));
+  refused("(Add) must hide the tokens after each token, as causal_attention does; found another mask",
+          [&](model& m) { add_mask(m, causal, "a"), m.add("Add", {"a", "mask"}, "masked"); });
+
+  auto const where = [&](std::vector<float> const& fill, std::string const& found) {
+    refused("(Where) must fill hidden places with one number of at most -10,000; found " + found, [=](model& m) {
+      m.tensor("ones", {5, 5}, std::vector<float>(25, 1)), m.numbers("least", fill);
+      m.add("Where", {"ones", "products", "least"}, "masked");
+    });
+  };
+  where({-1}, "-1.0");
+  where(std::vector<float>(5, -1e9F), "5 numbers");
+  refused("(Where) " + part + "another condition", [](model& m) {  // before the softmax
+    m.add("IsNaN", {"products"}, "a"), m.numbers("zero", {0}), m.add("Where", {"a", "zero", "products"}, "masked");
+  });
+  refused("(Where) " + part + "another condition", after_softmax([](model& m) {
+            m.add("IsNaN", {"early"}, "a"), m.numbers("zero", {0}), m.add("Where", {"a", "zero", "zero"}, "masked");
+          }));
+  refused("(Where) " + part + "another condition", after_softmax([](model& m) {
+            m.add("IsNaN", {"early"}, "a"), m.numbers("zeros", {0, 0, 0, 0, 0});
+            m.add("Where", {"a", "zeros", "early"}, "masked");
+          }));
+  refused("(Softmax) must be a softmax over the keys; found another axis",
+          [](model& m) { weigh(m, "products", "masked", 1); });
+  refused("(Softmax) must be a softmax over the keys; found another axis",
+          after_softmax([](model& m) { m.add("Identity", {"early"}, "masked"); }));
+
+  auto const reshaped = [&](ints const& to) {
+    refused("(Reshape) " + part + "Reshape to " + listed(to) + " for [1, 2, 5, 5]",
+            [=](model& m) { m.wholes("to", to), m.add("Reshape", {"products", "to"}, "masked"); });
+  };
+  for (ints const& to : {ints{1, 5, 2, 5}, {10, 5}, {1, 2, 5, 1}, {1, 2, 5, 7}, {1, 1, 1, 1, 1, 1, 2, 5, 5}})
+    reshaped(to);
+  refused("(Squeeze) " + part + "Squeeze of the axes [1] for [1, 2, 5, 5]",
+          [](model& m) { m.wholes("axes", {1}), m.add("Squeeze", {"products", "axes"}, "masked"); });
+  CHECK_THAT(complaint(attention([](model& m) {
+                         m.wholes("axes", {0, 0}), m.add("Unsqueeze", {"products", "axes"}, "masked");
+                       }).bytes(),
+                       onnx_fault::damaged),
+             Catch::Contains("(Unsqueeze) must list each axis once; found [0, 0]"));
+
+  // Factors that are no queries and keys of the same heads and tokens.
+  char const* const factors =
+      "must multiply by a matrix of weights, or be the product of an attention's queries and "
+      "keys; found ";
+  auto const keys = [&](std::string const& found, std::function<void(model&)> const& make) {
+    CHECK_THAT(complaint(attention_of([&](model& m) { make(m), m.add("MatMul", {"part0", "keys"}, "sums"); }).bytes(),
+                         onnx_fault::unsupported),
+               Catch::Contains(factors + found));
+  };
+  auto const transposed = [](model& m, std::string const& from, ints const& order) {
+    model::set(m.add("Transpose", {from}, "keys"), "perm", order);
+  };
+  keys("other values or axes", [&](model& m) { transposed(m, "part1", {0, 1, 2, 3}); });
+  keys("heads in different axes", [&](model& m) { transposed(m, "part1", {1, 0, 3, 2}); });
+  auto const dense = [&](model& m, std::int64_t units, ints const& parts) {
+    m.tensor("w", {4, units}, counted(static_cast<std::size_t>(4 * units))), m.add("MatMul", {"x", "w"}, "f");
+    m.wholes("divided", parts), m.add("Reshape", {"f", "divided"}, "g"), transposed(m, "g", {0, 2, 3, 1});
+  };
+  keys("other values or axes", [&](model& m) { dense(m, 6, {1, 5, 2, 3}); });  // three channels of each head
+  keys("other values or axes", [&](model& m) { dense(m, 8, {1, 5, 4, 2}); });  // four heads
+  keys("other values or axes", [&](model& m) {                                 // of three tokens
+    m.wholes("from", {0}), m.wholes("to", {3}), m.wholes("axis", {1});
+    m.add("Slice", {"x", "from", "to", "axis"}, "f"), m.wholes("divided", {1, 3, 2, 2}),
+        m.add("Reshape", {"f", "divided"}, "g");
+    transposed(m, "g", {0, 2, 3, 1});
+  });
+  // Values of another form than the weights.
+  auto const values = [&](std::function<void(model&)> const& make) {
+    CHECK_THAT(complaint(attention_of([&](model& m) {
+                           make(m), transposed(m, "part1", {0, 1, 3, 2});
+                           m.add("MatMul", {"part0", "keys"}, "products"), weigh(m, "products", "weights");
+                           m.add("MatMul", {"weights", "values"}, "sums");
+                         }).bytes(),
+                         onnx_fault::unsupported),
+               Catch::Contains("(MatMul) must multiply the weights of an attention by its values; found other values "
+                               "or axes"));
+  };
+  values([](model& m) { model::set(m.add("Transpose", {"part2"}, "values"), "perm", {0, 1, 3, 2}); });
+  values([](model& m) { model::set(m.add("Transpose", {"part2"}, "values"), "perm", {1, 0, 2, 3}); });
+  CHECK_THAT(complaint(attention_of([&](model& m) {
+                         transposed(m, "part1", {0, 1, 3, 2}), m.add("MatMul", {"part0", "keys"}, "products");
+                         weigh(m, "products", "weights"), m.add("MatMul", {"weights", "weights"}, "sums");
+                       }).bytes(),
+                       onnx_fault::unsupported),
+             Catch::Contains("must multiply the weights of an attention by its values; found the weights of two "
+                             "attentions"));
+  CHECK_THAT(complaint(attention_of([&](model& m) {
+                         transposed(m, "part1", {0, 1, 3, 2}), m.add("MatMul", {"part0", "keys"}, "products");
+                         m.add("MatMul", {"products", "part2"}, "sums");
+                       }).bytes(),
+                       onnx_fault::unsupported),
+             Catch::Contains("found products without a softmax"));
+  for (float const scale : {0.0F, 1e-31F, 1e31F})
+    CHECK_THAT(complaint(attention([](model& m) { m.add("Identity", {"products"}, "masked"); }, scale).bytes(),
+                         onnx_fault::unsupported),
+               Catch::Contains("must scale the products of queries and keys by a factor from 1e-30 to 1e30; found "));
 }
 
 TEST_CASE("onnx import: tokens of an image have a class token and positions, and may be selected", "[onnx]") {

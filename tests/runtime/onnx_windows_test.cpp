@@ -32,6 +32,7 @@ struct windows {
   bool wide = false;  // windows of 1x4 pixels
   bool unit = false;  // queries and keys are divided by their lengths
   bool only_queries = false;
+  bool twice = false;  // the biases are added twice
   float scale = 0.70710678F;
   std::function<float(int, int, int)> bias{};  // of a head, a query and a key; empty: none
   std::function<float(int, int, int)> mask{};  // of a window, a query and a key; empty: none
@@ -94,6 +95,7 @@ model attention(windows const& o) {
     std::vector<float> all;
     for (int i = 0; i < 32; ++i) all.push_back(o.bias(i / 16, i / 4 % 4, i % 4));
     m.tensor("bias", {1, 2, 4, 4}, all), m.add("Add", {products, "bias"}, "biased"), products = "biased";
+    if (o.twice) m.add("Add", {products, "bias"}, "again biased"), products = "again biased";
   }
   if (o.mask) {
     std::vector<float> all;
@@ -152,6 +154,8 @@ TEST_CASE("onnx import: attention in windows is recognised in the operators that
 
   CHECK_THAT(refused({.bias = [](int, int query, int) { return static_cast<float>(query); }}),
              Catch::Contains("must add biases that depend only on the offset between two pixels"));
+  CHECK_THAT(refused({.twice = true, .bias = by_offset}),
+             Catch::Contains("(Add) must add biases to the products of queries and keys once, before their softmax"));
   CHECK_THAT(refused({.wide = true, .bias = by_offset}), Catch::Contains("must be an attention in square windows"));
 }
 
@@ -192,6 +196,85 @@ TEST_CASE("onnx import: cosines of queries and keys are a head_norm", "[onnx]") 
   model alone({1, 2, 4, 4});
   divide_by_length(alone, "x", "y");
   CHECK(complaint(alone.bytes(), onnx_fault::unsupported) != "");
+}
+
+TEST_CASE("onnx import: only queries and keys are divided by their lengths, which nothing else changes", "[onnx]") {
+  auto const divided = [](std::function<void(model&)> const& add, char const* by = "divisor") {
+    model m({1, 5, 4});
+    m.wholes("shape", {1, 5, 4}), m.add("Identity", {"x"}, "a");
+    model::set(m.add("ReduceL2", {"a"}, "length"), "axes", std::vector<std::int64_t>{-1});
+    add(m), m.add("Div", {"a", by}, "unit");
+    model::set(m.add("Transpose", {"unit"}, "turned"), "perm", {0, 2, 1}), m.add("MatMul", {"unit", "turned"}, "p");
+    m.numbers("factor", {2}), m.add("Mul", {"p", "factor"}, "scaled");
+    model::set(m.add("Softmax", {"scaled"}, "weights"), "axis", -1), m.add("MatMul", {"weights", "a"}, "y");
+    return m.bytes();
+  };
+  auto const bounded = [&](char const* type, std::vector<float> const& least) {
+    return divided([&](model& m) { m.numbers("least", least), m.add(type, {"length", "least"}, "divisor"); });
+  };
+  std::string const wanted = layers_of(divided([](model&) {}, "length"));
+  CHECK(wanted == "network<image<4, 1, 5>, concat<identity, identity, identity>, frozen<head_norm<1>>, attention<1>>;");
+  for (char const* const type : {"Clip", "Max"}) {
+    CHECK(layers_of(bounded(type, {1e-12F})) == wanted);
+    CHECK(layers_of(bounded(type, {0})) == wanted);
+    for (float const least : {0.5F, -1.0F})
+      CHECK_THAT(complaint(bounded(type, {least}), onnx_fault::unsupported),
+                 Catch::Contains("must bound the length of a query or a key from below by a number of at least 0 and "
+                                 "less than 1e-5; found " +
+                                 std::string(least < 0 ? "-1;" : "0.5;")));
+    CHECK_THAT(complaint(bounded(type, {0, 0}), onnx_fault::unsupported),
+               Catch::Contains("must bound the length of a query or a key from below"));
+  }
+  CHECK_THAT(complaint(divided([](model& m) {
+                         m.numbers("least", {0}), m.numbers("most", {9});
+                         m.add("Clip", {"length", "least", "most"}, "divisor");
+                       }),
+                       onnx_fault::unsupported),
+             Catch::Contains("must not bound the length of a query or a key from above; found an upper bound"));
+  CHECK_THAT(complaint(divided([](model& m) {
+                         m.wholes("other", {1, 5, 2}), m.add("Expand", {"length", "other"}, "divisor");
+                       }),
+                       onnx_fault::unsupported),
+             Catch::Contains("must repeat the length of a query or a key for its channels; found another shape"));
+  CHECK_THAT(complaint(divided([](model& m) {
+                         m.add("Relu", {"a"}, "other");
+                         model::set(m.add("ReduceL2", {"other"}, "divisor"), "axes", std::vector<std::int64_t>{-1});
+                       }),
+                       onnx_fault::unsupported),
+             Catch::Contains("must divide queries or keys by their own lengths; found another operand"));
+}
+
+TEST_CASE("onnx import: a roll puts the end of an image before its beginning", "[onnx]") {
+  struct part {
+    std::int64_t begin, end, step = 1;
+  };
+  auto const joined = [](part const& first, part const& second, char const* from = "a", std::int64_t axis = 1) {
+    model m({1, 2, 4, 4});
+    model::set(m.add("Transpose", {"x"}, "a"), "perm", {0, 2, 3, 1}), m.add("Relu", {"a"}, "b");
+    m.wholes("axis", {axis});
+    auto const slice = [&](char const* of, part const& p, std::string const& to) {
+      m.wholes("begin" + to, {p.begin}), m.wholes("end" + to, {p.end}), m.wholes("step" + to, {p.step});
+      m.add("Slice", {of, "begin" + to, "end" + to, "axis", "step" + to}, to);
+    };
+    slice("b", first, "c"), slice(from, second, "d");
+    model::set(m.add("Concat", {"c", "d"}, "e"), "axis", axis);
+    model::set(m.add("Transpose", {"e"}, "y"), "perm", {0, 3, 1, 2});
+    return complaint(m.bytes(), onnx_fault::unsupported);
+  };
+  char const* const order = "output \"y\" must have the pixels of an image row by row; found another order";
+  for (std::int64_t const axis : {1, 2}) {
+    CHECK_THAT(joined({1, 4}, {0, 1}, "b", axis), Catch::Contains(order));
+    CHECK_THAT(joined({3, 4}, {0, 3}, "b", axis), Catch::Contains(order));
+  }
+  char const* const slice = "(Slice) must slice the channels or the tokens; found a slice of rows or columns";
+  CHECK_THAT(joined({1, 4}, {0, 1}, "a"), Catch::Contains(slice));     // of two images
+  CHECK_THAT(joined({1, 4, 2}, {0, 2}, "b"), Catch::Contains(slice));  // every second row
+  CHECK_THAT(joined({2, 4}, {0, 4, 2}, "b"), Catch::Contains(slice));
+  CHECK_THAT(joined({2, 4}, {1, 3}, "b"), Catch::Contains(slice));     // not from the beginning
+  CHECK_THAT(joined({2, 4}, {0, 1}, "b"), Catch::Contains(slice));     // a row is missing
+  CHECK_THAT(joined({1, 3}, {0, 1}, "b"), Catch::Contains(slice));     // the last one is
+  CHECK_THAT(joined({-9, -1}, {-1, 9}, "b"), Catch::Contains(slice));  // in order
+  CHECK_THAT(joined({3, 1}, {0, 1}, "b"), Catch::Contains("must keep at least one element of an axis"));
 }
 
 TEST_CASE("onnx import: the pixels of each square become one pixel", "[onnx]") {

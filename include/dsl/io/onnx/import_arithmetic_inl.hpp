@@ -151,8 +151,7 @@ TYPENET_INLINE bool onnx_reader::fold_mask(std::string const& type) {
     give(std::move(c));
     return true;
   }
-  need(node_->input_size() == 3 && has(0) && has(1) && has(2), "must have three operands",
-       std::to_string(node_->input_size()));
+  need(node_->input_size() == 3 && has(1) && has(2), "must have three operands", std::to_string(node_->input_size()));
   onnx_constant const &first = *number(0), &a = *number(1), &b = *number(2);
   if (type == "Where") {
     std::vector<std::int64_t> const dims = common_dims(common_dims(first.dims, a.dims), b.dims);

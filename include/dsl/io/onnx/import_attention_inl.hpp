@@ -21,7 +21,6 @@ namespace dsl::detail::TYPENET_MODE {
 
 TYPENET_INLINE onnx_value onnx_reader::unscaled(int i, double& factor) {
   onnx_value v = operand(i).value;
-  if (!v) return value(i);
   double number = 0;
   for (;;) {
     if (onnx_value const other = onnx_beside_number(v, "Mul", number)) {
@@ -95,7 +94,7 @@ TYPENET_INLINE void onnx_reader::multiply_queries(bool by_rows) {
   int units = 0;
   auto const factor = [&](int i) {
     onnx_value const v = operand(i).value;
-    if (!v || v->what != "unit") return unscaled(i, p->scale);
+    if (v->what != "unit") return unscaled(i, p->scale);
     ++units;
     return v->inputs[0];
   };
@@ -316,12 +315,14 @@ TYPENET_INLINE bool onnx_reader::read_attention() {
       need(next == kept.size(), must, found);
     } else {
       std::vector<char> listed(std::max(rank, rank_after));
-      for (std::int64_t const a : dims) listed[axis_of(a, listed.size())] = 1;
+      for (std::int64_t const a : dims)
+        if (listed[axis_of(a, listed.size())]++) repeated(dims);
+      bool const all = type == "Squeeze" && dims.empty();  // of size 1
       std::size_t from = 0;
       for (std::size_t i = 0; i < listed.size(); ++i) {
         if (type == "Unsqueeze") {
-          made_axes += listed[i] || from == rank ? '1' : p->axes[from++];
-        } else if (!listed[i]) {
+          made_axes += listed[i] ? '1' : p->axes[from++];
+        } else if (all ? p->axes[i] != '1' : !listed[i]) {
           made_axes += p->axes[i];
         } else {
           need(p->axes[i] == '1', must, found);
