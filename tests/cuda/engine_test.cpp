@@ -708,11 +708,11 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
   for (auto const& [network, word] :
        {std::pair{joined::view(), "cuda: named_input is not supported; use another executor"},
         std::pair{headed::view(), "cuda: named_output is not supported; use another executor"},
-        std::pair{attending::view(), "cuda: attention has no kernel for this device; found it as layer "},
-        std::pair{windowed::view(), "cuda: window_attention has no kernel"},
-        std::pair{embedded::view(), "cuda: embedding has no kernel"},
-        std::pair{recurring::view(), "cuda: lstm has no kernel"},
-        std::pair{remembering::view(), "cuda: gru has no kernel"}})
+        std::pair{attending::view(), "cuda: attention is not supported; found it as layer "},
+        std::pair{windowed::view(), "cuda: window_attention is not supported"},
+        std::pair{embedded::view(), "cuda: embedding is not supported"},
+        std::pair{recurring::view(), "cuda: lstm is not supported"},
+        std::pair{remembering::view(), "cuda: gru is not supported"}})
     CHECK_THROWS_WITH(cu::engine(device.api(), network, keras_rules, settings(precision::bf16)), Catch::Contains(word));
   CHECK(device.calls() == 0);  // with or without a driver
   CHECK_THROWS_WITH(compile<placed>(cuda{}, sgd{}), Catch::Contains("not supported yet; use onednn"));

@@ -10,24 +10,31 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// Whether there are kernels for a node's operation.
-[[gnu::cold]] constexpr bool has_kernels(node const& n) {
+/// The class that records an operation's steps, one of those in *_steps.hpp; `none` if there are no kernels.
+enum class recorder { none, input, convolutions, dense, batch_norm, sample_norms, single, movement, products, tokens };
+
+/// Returns which class records the steps of a node. This is the executor's only list of operations.
+[[gnu::cold]] constexpr recorder recorder_of(node const& n) {
   switch (n.kind) {
-    case op::input:
-    case op::batch_norm:
+    case op::input: return recorder::input;
+    case op::conv2d:
+    case op::conv2d_transpose: return recorder::convolutions;
+    case op::dense: return recorder::dense;
+    case op::batch_norm: return recorder::batch_norm;
     case op::layer_norm:
     case op::group_norm:
     case op::local_response_norm:
-    case op::head_norm:
-    case op::dropout:
-    case op::flatten:
-    case op::conv2d:
-    case op::conv2d_transpose:
-    case op::dense:
-    case op::concat:
-    case op::add:
-    case op::transfer:
+    case op::head_norm: return recorder::sample_norms;
+    case op::max_pool2d:
+    case op::avg_pool2d: return n.window.is_dilated() ? recorder::none : recorder::single;
     case op::activation:
+    case op::dropout:
+    case op::stochastic_depth:
+    case op::flatten:
+    case op::softmax:
+    case op::add:
+    case op::concat:
+    case op::transfer: return recorder::single;
     case op::zero_pad2d:
     case op::channel_slice:
     case op::channel_shuffle:
@@ -35,16 +42,12 @@ namespace dsl::cu::TYPENET_MODE {
     case op::upsample_bilinear:
     case op::merge_pixels:
     case op::token_slice:
-    case op::transpose_tokens:
-    case op::class_token:
-    case op::position_embedding:
-    case op::softmax:
+    case op::transpose_tokens: return recorder::movement;
     case op::multiply:
-    case op::channel_scale:
-    case op::stochastic_depth: return true;
-    case op::max_pool2d:
-    case op::avg_pool2d: return !n.window.is_dilated();
-    default: return false;
+    case op::channel_scale: return recorder::products;
+    case op::class_token:
+    case op::position_embedding: return recorder::tokens;
+    default: return recorder::none;
   }
 }
 
@@ -54,10 +57,9 @@ namespace dsl::cu::TYPENET_MODE {
     throw executor_error("cuda: named_input is not supported; use another executor");
   if (output_count(g) > 1) throw executor_error("cuda: named_output is not supported; use another executor");
   for (int n = 0; n < g.size.nodes; ++n)
-    if (node const& x = g.nodes[n]; !has_kernels(x))
-      throw executor_error(
-          detail::message({"cuda: ", detail::kernel_word_of(x), " has no kernel for this device; found it as ",
-                           detail::layer_place(g, x.scope), "; use another executor"}));
+    if (node const& x = g.nodes[n]; recorder_of(x) == recorder::none)
+      throw executor_error(detail::message({"cuda: ", detail::kernel_word_of(x), " is not supported; found it as ",
+                                            detail::layer_place(g, x.scope), "; use another executor"}));
 }
 
 }  // namespace dsl::cu::TYPENET_MODE

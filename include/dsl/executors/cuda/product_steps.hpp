@@ -11,6 +11,10 @@ class product_steps {
  public:
   explicit product_steps(recording& r) : r_(r) {}
 
+  void forward(step const& x) { x.kind == op::multiply ? multiply(x) : scale(x); }
+  void backward(step const& x) { x.kind == op::multiply ? multiply_backward(x) : scale_backward(x); }
+
+ private:
   [[gnu::cold]] void multiply(step const& x) {
     tensor_at const a = r_.at.read(x, content::activation), out = r_.at.written(x, content::activation);
     tensor_at const b = r_.at.read(x, content::activation, 1);
@@ -45,8 +49,6 @@ class product_steps {
                                               r_.at.accumulates(x)),
               in.data, dy.data, parameter(x), dx.data, r_.parts.arena.gradient(n.first_parameter));
   }
-
- private:
   float const* parameter(step const& x) const {
     return r_.parts.arena.parameter(r_.parts.graph.nodes[x.node].first_parameter);
   }

@@ -5,18 +5,18 @@
 #include <dsl/executors/cuda/convolution_steps.hpp>
 #include <dsl/executors/cuda/dense_steps.hpp>
 #include <dsl/executors/cuda/fused_softmax_loss.hpp>
+#include <dsl/executors/cuda/kernel_table.hpp>
 #include <dsl/executors/cuda/norm_steps.hpp>
 #include <dsl/executors/cuda/product_steps.hpp>
 #include <dsl/executors/cuda/movement_steps.hpp>
+#include <dsl/executors/cuda/single_steps.hpp>
 #include <dsl/executors/cuda/stream_schedule.hpp>
 #include <dsl/executors/cuda/token_steps.hpp>
 #include <dsl/executors/cuda/tower_steps.hpp>
 #include <dsl/view.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <utility>
-#include <vector>
 
 namespace dsl::cu::TYPENET_MODE {
 
@@ -34,6 +34,7 @@ class step_recorder {
         convolutions_(r_, bench),
         dense_(r_, bench.bytes()),
         sample_norms_(r_),
+        single_(r_),
         movement_(r_),
         products_(r_),
         tokens_(r_),
@@ -105,8 +106,8 @@ class step_recorder {
       case action::forward:
         if (takes_moments(x)) return norms_.record(s);
         return ends_in_loss(s) ? softmax_loss(x, steps()[s + 1]) : forward(x);
-      case action::copy_forward: return copy(x, content::activation);
-      case action::copy_backward: return copy(x, content::gradient);
+      case action::copy_forward: return single_.copy(x, content::activation);
+      case action::copy_backward: return single_.copy(x, content::gradient);
       case action::loss: return loss(x);
       case action::backward: return takes_moments(x) ? norms_.record(s) : backward(x);
       case action::backward_weights:
@@ -152,81 +153,33 @@ class step_recorder {
     });
   }
 
-  // ---- the rest, a launch each -------------------------------------------------------------------------------------
+  // ---- operations --------------------------------------------------------------------------------------------------
   void forward(step const& x) {
-    node const& n = e_.graph.nodes[x.node];
-    tensor_at const in = at_.read(x, content::activation), out = at_.written(x, content::activation);
-    int const channels = out.shape.channels;
-    switch (n.kind) {
-      case op::conv2d:
-      case op::conv2d_transpose: return convolutions_.forward(x);
-      case op::batch_norm: return norms_.infer(x);
-      case op::layer_norm:
-      case op::group_norm:
-      case op::local_response_norm:
-      case op::head_norm: return sample_norms_.forward(x);
-      case op::activation:
-        return launch(kernels::activation_forward(type_, out.pixels, channels, n.function, n.rate, in.at, out.at),
-                      in.data, out.data);
-      case op::max_pool2d: {
-        void* const argmax = at_.buffer(x, content::argmax);
-        return launch(kernels::max_pool2d_forward(type_, batch(), in.shape, out.shape, n.window, in.at, out.at, argmax),
-                      in.data, out.data, argmax);
-      }
-      case op::avg_pool2d:
-        return launch(
-            kernels::avg_pool2d_forward(type_, batch(), in.shape, out.shape, n.window, n.counts_padding, in.at, out.at),
-            in.data, out.data);
-      case op::dropout:
-      case op::stochastic_depth: return dropout(x, in, out, false);
-      case op::flatten:
-        return launch(kernels::reshape(type_, batch(), in.shape, out.shape, in.at, out.at, false), in.data, out.data);
-      case op::dense: return dense_.forward(x);
-      case op::softmax:
-        return launch(kernels::softmax_forward(type_, out.pixels, channels, in.at, out.at), in.data, out.data);
-      case op::add: return sum(x, out);
-      case op::multiply: return products_.multiply(x);
-      case op::channel_scale: return products_.scale(x);
-      case op::zero_pad2d:
-      case op::channel_slice:
-      case op::channel_shuffle:
-      case op::upsample_nearest:
-      case op::upsample_bilinear:
-      case op::merge_pixels:
-      case op::token_slice:
-      case op::transpose_tokens: return movement_.forward(x);
-      case op::class_token:
-      case op::position_embedding: return tokens_.forward(x);
+    switch (recorder_of(e_.graph.nodes[x.node])) {
+      case recorder::convolutions: return convolutions_.forward(x);
+      case recorder::dense: return dense_.forward(x);
+      case recorder::batch_norm: return norms_.infer(x);
+      case recorder::sample_norms: return sample_norms_.forward(x);
+      case recorder::single: return single_.forward(x);
+      case recorder::movement: return movement_.forward(x);
+      case recorder::products: return products_.forward(x);
+      case recorder::tokens: return tokens_.forward(x);
       default: unknown();
     }
   }
-  void dropout(step const& x, tensor_at const& in, tensor_at const& out, bool accumulate) {
-    node const& n = e_.graph.nodes[x.node];
-    auto const spec = n.kind == op::stochastic_depth ? kernels::stochastic_depth : kernels::dropout;
-    launch(spec(type_, batch(), out.shape, n.rate, x.node, in.at, out.at, accumulate), in.data, out.data, e_.state);
-  }
-  void sum(step const& x, tensor_at const& out) {
-    int const inputs = e_.graph.nodes[x.node].inputs;
-    for (int first = 0; first < inputs; first += 8) {
-      kernels::sum_inputs in{};
-      std::vector<slice> slices;
-      for (int i = first; i < inputs && i < first + 8; ++i) {
-        tensor_at const t = at_.read(x, content::activation, i);
-        in.x[i - first] = t.data;
-        slices.push_back(t.at);
-      }
-      launch(kernels::sum(type_, out.pixels, out.shape.channels, slices, out.at, first > 0), in, out.data);
+  void backward(step const& x) {
+    switch (recorder_of(e_.graph.nodes[x.node])) {
+      case recorder::batch_norm: return norms_.back_frozen(x);
+      case recorder::sample_norms: return sample_norms_.backward(x);
+      case recorder::single: return single_.backward(x);
+      case recorder::movement: return movement_.backward(x);
+      case recorder::products: return products_.backward(x);
+      case recorder::tokens: return tokens_.backward(x);
+      default: unknown();
     }
   }
-  /// Copies between the tensor of a concat or add and one of its inputs. The view of the wider tensor already begins at
-  /// the input's channels.
-  void copy(step const& x, content what) {
-    tensor_at const from = at_.read(x, what), to = at_.written(x, what);
-    int const channels = std::min(from.shape.channels, to.shape.channels);
-    kernels::sum_inputs const in{{from.data}};
-    launch(kernels::copy(type_, to.pixels, channels, from.at, to.at, at_.accumulates(x)), in, to.data);
-  }
 
+  // ---- the loss and the update -------------------------------------------------------------------------------------
   void loss(step const& x) {
     tensor_at const y = at_.read(x, content::activation), gradient = at_.written(x, content::gradient);
     bool const from_logits = e_.graph.nodes[e_.graph.size.nodes - 1].kind == op::softmax;
@@ -240,52 +193,6 @@ class step_recorder {
     launch(kernels::softmax_loss(type_, p_.plan.options.loss.all, batch(), p_.part.whole, y.shape.channels, logits.at,
                                  y.at, gradient.at, !!gradient, e_.options.label_smoothing),
            logits.data, y.data, at_.buffer(p_.plan.labels), at_.buffer(p_.plan.metrics), gradient.data);
-  }
-
-  void backward(step const& x) {
-    node const& n = e_.graph.nodes[x.node];
-    tensor_at const dy = at_.read(x, content::gradient), dx = at_.written(x, content::gradient);
-    tensor_at const from = at_.read(x, content::activation);
-    bool const more = at_.accumulates(x);
-    int const channels = dx.shape.channels;
-    switch (n.kind) {
-      case op::batch_norm: return norms_.back_frozen(x);
-      case op::activation:
-        return launch(
-            kernels::activation_backward(type_, dx.pixels, channels, n.function, n.rate, from.at, dy.at, dx.at, more),
-            from.data, dy.data, dx.data);
-      case op::max_pool2d:
-        return launch(kernels::max_pool2d_backward(type_, batch(), dx.shape, dy.shape, n.window, dx.at, dy.at, more),
-                      dy.data, at_.buffer(x, content::argmax), dx.data);
-      case op::avg_pool2d:
-        return launch(kernels::avg_pool2d_backward(type_, batch(), dx.shape, dy.shape, n.window, n.counts_padding,
-                                                   dx.at, dy.at, more),
-                      dy.data, dx.data);
-      case op::dropout:
-      case op::stochastic_depth: return dropout(x, dy, dx, more);
-      case op::flatten:
-        return launch(kernels::reshape(type_, batch(), dy.shape, dx.shape, dy.at, dx.at, more), dy.data, dx.data);
-      case op::layer_norm:
-      case op::group_norm:
-      case op::local_response_norm:
-      case op::head_norm: return sample_norms_.backward(x);
-      case op::softmax:
-        return launch(kernels::softmax_backward(type_, dx.pixels, channels, from.at, dy.at, dx.at, more), from.data,
-                      dy.data, dx.data);
-      case op::zero_pad2d:
-      case op::channel_slice:
-      case op::channel_shuffle:
-      case op::upsample_nearest:
-      case op::upsample_bilinear:
-      case op::merge_pixels:
-      case op::token_slice:
-      case op::transpose_tokens: return movement_.backward(x);
-      case op::class_token:
-      case op::position_embedding: return tokens_.backward(x);
-      case op::multiply: return products_.multiply_backward(x);
-      case op::channel_scale: return products_.scale_backward(x);
-      default: unknown();
-    }
   }
 
   bool staged() const { return p_.stage_map && !meetings_.any(); }  // towers sum in float
@@ -318,6 +225,7 @@ class step_recorder {
   convolution_steps convolutions_;
   dense_steps dense_;
   norm_steps sample_norms_;
+  single_steps single_;
   movement_steps movement_;
   product_steps products_;
   token_steps tokens_;
