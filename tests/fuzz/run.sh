@@ -12,6 +12,6 @@ name=${name#fuzz_}
 found=$(dirname "$program")/corpus/$name
 mkdir -p "$found"
 # Memory that a hostile size asks for is refused as on a full machine, and an allocation above 2 GB is a finding.
-export ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=1
+export ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=1${TYPENET_FUZZ_ASAN:+:$TYPENET_FUZZ_ASAN}
 exec "$program" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=8192 -print_final_stats=1 -verbosity=1 \
   -artifact_prefix="$(dirname "$program")/finding_${name}_" "$@" "$found" "$(dirname "$0")/corpus/$name"
