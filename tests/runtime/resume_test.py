@@ -6,7 +6,7 @@ finishes. Its output files must have the same bytes as those of an uninterrupted
     tests/runtime/resume_test.py build/gcc/examples/minigooglenet_cifar                                   4 moments
     tests/runtime/resume_test.py PROGRAM --moments 50 --output benchmarks/results/DATE_resume.json        as the docs quote
 
-A moment is a random time after the start of the program (or of mpirun, which then loses one rank), within the duration of
+A moment is a random time after the start of the program (or of mpirun, whose ranks are killed in turn), within the duration of
 a whole run: start-up, drawing images, steps, validation, checkpoints, weights, plot. If a run finishes before its moment,
 it is compared, and another run starts. This is repeated until one run was resumed within an epoch and one after an epoch;
 if that never happens, the test fails. In history and log, only seconds and images_per_second may differ. Needs only
@@ -71,18 +71,18 @@ def where(out):
     return "starting" if not begun else "within an epoch" if begun > ended else "after an epoch"
 
 
-def killed(o, ranks, folder, after, dice):
-    """Runs the program, and kills it or, under mpirun, one rank. Returns the exit code (None: killed) and the output."""
+def killed(o, ranks, folder, after, dice, rank):
+    """Runs the program, and kills it or, under mpirun, a rank. Returns the exit code (None: killed) and the output."""
     job = launching.Job(command(o, ranks, "--resume"), cwd=folder)
     try:
         code = job.wait(after)
         if code is None:
-            victims = [job.process.pid]
-            while ranks and not (victims := list(job.ranks().values())) and job.wait(0) is None:
-                time.sleep(0.005)  # mpirun has not started them yet
+            victim = job.process.pid
+            while ranks and not (victim := job.ranks().get(rank)) and job.wait(0) is None:
+                time.sleep(0.005)  # mpirun has not started it yet
             code = job.wait(0)
-            if code is None and victims:
-                os.kill(dice.choice(victims), dice.choice(SIGNALS))
+            if code is None and victim:
+                os.kill(victim, dice.choice(SIGNALS))
                 job.wait(300)
         return code, job.said(job.out), job.said(job.err)
     finally:
@@ -112,10 +112,11 @@ def series(o, ranks, dice):
                 folder.mkdir()
                 runs.append({"ranks": ranks, "kills": 0, "wrong": None, "error": ""})
             after = dice.uniform(0, span) if draws() else 300
-            code, out, err = killed(o, ranks, folder, after, dice)
+            rank = len(kills) % max(ranks, 1)  # each in turn
+            code, out, err = killed(o, ranks, folder, after, dice, rank)
             went_on |= {place for words, place in WHERE.items() if words in out and "[INFO] training network..." in out}
             if code is None:
-                kills.append({"ranks": ranks, "after_s": round(after, 3), "at": where(out), "epochs": out.count(" - loss: "),
+                kills.append({"ranks": ranks, "rank": rank, "after_s": round(after, 3), "at": where(out), "epochs": out.count(" - loss: "),
                               "resumed": "[INFO] resuming after" in out, "run": len(runs) - 1})
                 runs[-1]["kills"] += 1
                 print(f"run {len(runs)}: killed after {after:.2f} s, {kills[-1]['at']}", flush=True)
