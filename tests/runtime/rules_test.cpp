@@ -312,6 +312,7 @@ TEST_CASE("rules: a node of an import is checked against its operands", "[rules]
         -1);
   CHECK(strays({.kind = op::upsample_nearest}, {image}, {4, 4, 17}) == shape{4, 8, 16});
   holds({.kind = op::merge_pixels}, {image}, {16, 4, 4});
+  holds({.kind = op::merge_pixels}, {image}, image);  // of 1x1 pixels
   CHECK(breaks(rule::windows_fill_the_image, {.kind = op::merge_pixels}, {image}, {4, 16, 16}).wanted == 0);
   for (shape const& odd : {shape{4, 9, 8}, shape{4, 8, 9}})
     CHECK(breaks(rule::windows_fill_the_image, {.kind = op::merge_pixels}, {odd}, {16, 4, 4}).wanted == 2);
@@ -537,7 +538,9 @@ TEST_CASE("rules: an operation of your own is complete before anything calls it"
   CHECK_FALSE(with([](custom_op& own) { own.backward_float = nullptr; }));
   CHECK_FALSE(with([](custom_op& own) { own.forward_double = nullptr; }));
   CHECK_FALSE(with([](custom_op& own) { own.backward_double = nullptr; }));
-  CHECK(verdict_on({.kind = op::custom}, {{4}}, {4}).broken == rule::custom_operations_are_complete);
+  verdict const without = verdict_on({.kind = op::custom}, {{4}}, {4});
+  CHECK(without.broken == rule::custom_operations_are_complete);
+  CHECK((without.wanted == 1 && without.found == 0));
   // What is computed in place keeps its shape.
   for (bool operations::row::* const in_place :
        {&operations::row::forward_in_place, &operations::row::gradient_in_place,
