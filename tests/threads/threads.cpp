@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs everything of the CPU that has several threads, and compares it with one thread, to the bit: native, towers,
-// layers on two devices in micro-batches, the loader's threads, and eight predictors that share weights.
+// Trains and predicts with all parts that use several threads on a CPU, and compares the bits with those of one thread:
+// native, towers, layers on two devices in micro-batches, loader threads, and eight predictors that share weights.
 // tests/threads/run runs it under ThreadSanitizer and under valgrind. Argument: how often, 1 by default.
 #include <dsl/dsl.hpp>
 #include <dsl/executors/native.hpp>
@@ -63,8 +63,8 @@ floats trained(trainer t, pictures const& data, int loaders) {
   return all;
 }
 
-/// Trains with one thread and without a loader's, and with several of both. Towers and devices have threads of their
-/// own in both.
+/// Trains with one thread and no loader thread, then with several of both, and compares the numbers. Towers and devices
+/// always have threads of their own.
 template <class Network>
 void same_with_several_threads(char const* what, pictures const& data) {
   auto const with = [&](int threads, int loaders) {
@@ -76,7 +76,7 @@ void same_with_several_threads(char const* what, pictures const& data) {
   require(with(4, 3) == one, std::string(what) + ": four threads and three loaders compute other numbers");
 }
 
-/// Eight predictors with one set of weights, of which two have several threads each, predict at the same time.
+/// Lets eight predictors with one set of weights predict at the same time. Two of them have two threads each.
 void eight_predictors() {
   trainer t = compile<small>(native{.threads = 1}, sgd{}, options());
   auto const picture = [](std::size_t which) {

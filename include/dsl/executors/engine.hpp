@@ -228,7 +228,8 @@ template <class Member, class Class>
 struct member_of<Member Class::*> {
   using type = Class;
 };
-/// The class of a pointer to member: that which declares the member, which may be a base class.
+/// Names the class that declares a member, given the type of a pointer to it: for &derived::f it is the base class if
+/// `derived` inherits f.
 template <class Member>
 using class_of = typename member_of<Member>::type;
 
