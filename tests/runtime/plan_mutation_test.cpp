@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "support/catch.hpp"
 
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
-#include <dsl/plan/make_plan.hpp>
 #include <dsl/plan/verify.hpp>
 #include "support/extent.hpp"
 #include "support/plan_mutations.hpp"
-#include "support/random_graph.hpp"
+#include "support/random_plan.hpp"
 #include "support/sanitized.hpp"
 #include "support/symbolic_executor.hpp"
 #include "support/symbolic_interpreter.hpp"
@@ -31,33 +29,6 @@ int mutants_in_all() {
   return asked ? std::atoi(asked) : everything() && !slow ? 100'000 : 10'000;
 }
 constexpr int mutants_per_plan = 25;
-constexpr std::uint64_t seed = 20150904;
-
-struct random_case {
-  dice d;
-  int block;
-  random_graph net;
-  placed_graph placed;  // for every second network; with micro-batches for every third
-  graph_view g;
-  plan_options options;
-  detail::list<bool> again{};  // of two plans in three: tensors that the backward pass computes again
-
-  explicit random_case(int index)
-      : d(seed + 1'000'003 * static_cast<std::uint64_t>(index)),
-        block(d.of({channels_last, 1, 4, 16})),
-        net(d, block, index % 4 < 2),
-        placed(net.view(), d, index % 2 == 0 ? 1 : d.between(2, 3)),
-        g(placed.view()),
-        options(random_options(d, block)) {
-    if (index % 3 != 1) {
-      int const chance = d.of({20, 50, 100});
-      for (int t = 0; t < g.size.tensors; ++t) again.push(d.percent(chance));
-    }
-    if (index % 3 != 0) return;
-    options.batch += d.between(0, 3);
-    options.micro_batches = d.between(2, 4);
-  }
-};
 
 struct tally {
   int mutants = 0;
@@ -85,16 +56,16 @@ TEST_CASE("plans of random networks do what the network says, and the checker ac
   int wrong = 0;
   int refused = 0;
   for (int i = 0; i < mutants_in_all() / 10; ++i) {
-    random_case const c(i);
-    plan const p = make_plan(c.g, c.options, c.again);
+    random_plan const c(i);
+    plan const p = c.make();
     symbolic::outcome executed;
     bool const right = symbolic::execute(c.g, p, executed) && executed == symbolic::interpret(c.g, c.options);
     plan_verdict const v = verify(c.g, p);
     wrong += !right;
     refused += !v.holds();
     if (right && v.holds()) continue;
-    INFO("seed " << seed << ", plan " << i << ": " << (right ? "right" : "wrong") << "; step " << v.step << ", index "
-                 << v.index << ": " << explain(v.broken));
+    INFO("seed " << seed_of_plans << ", plan " << i << ": " << (right ? "right" : "wrong") << "; step " << v.step
+                 << ", index " << v.index << ": " << explain(v.broken));
     CHECK(right);
     CHECK(v.holds());
     if (wrong + refused > 10) break;
@@ -106,10 +77,10 @@ TEST_CASE("the checker finds every mistake in a plan that changes what it comput
   tally sum;
   int missed = 0;
   for (int index = 0; sum.mutants < mutants_in_all() && missed < 10; ++index) {
-    random_case c(index);
-    plan const right = make_plan(c.g, c.options, c.again);
+    random_plan c(index);
+    plan const right = c.make();
     symbolic::outcome expected;
-    INFO("seed " << seed << ", plan " << index);
+    INFO("seed " << seed_of_plans << ", plan " << index);
     REQUIRE(verify(c.g, right).holds());
     REQUIRE(symbolic::execute(c.g, right, expected));
     for (int i = 0; i < mutants_per_plan; ++i) {
