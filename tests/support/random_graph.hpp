@@ -303,7 +303,10 @@ class random_graph : public graph_values {
         return d_.percent(50) ? attend_in_windows(all, heads, w) : attend_by_cosines(all, heads, w);
       }
       case 19: return pool(op::avg_pool2d, conv_transpose(in, filters(), 2, 2), 2, 2);
-      case 20: return dilated_conv(in, filters(), d_.between(2, 5));
+      case 20: {
+        int const dilation = d_.between(2, 5);
+        return dilated_conv(in, filters(), dilation);
+      }
       case 18: return d_.percent(50) ? scale(in) : stochastic_depth(scale(in));
       case 17: {  // split, and joined again
         int const count = shape_of(in).channels, first = count / 2;
