@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include <dsl/plan/budget.hpp>
 #include <dsl/plan/verify.hpp>
 #include "support/random_plan.hpp"
 #include "support/symbolic_executor.hpp"
@@ -190,12 +191,16 @@ class changer {
     }
   }
   void change_operands() {
-    for (operand& o : p_.operands) {
+    for (int i = 0; i < right_.operands.size(); ++i) {
+      operand& o = p_.operands[i];
       by("operand.what", o.what, {1, 4}, static_cast<int>(content::states) + 1);
       by("operand.how", o.how, {1, 2}, static_cast<int>(access::accumulate) + 1);
       by("operand.index", o.index, {1, -1});
       by("operand.buffer", o.buffer, {1, -1, 1000, -1000});
       by("operand.channel", o.channel, {1, -1});
+      if (i == 0) continue;
+      with("an operand is the one before it", [&](plan& p) { p.operands[i] = p.operands[i - 1]; });
+      with("two operands change places", [&](plan& p) { std::swap(p.operands[i - 1], p.operands[i]); });
     }
   }
   void change_buffers() {
@@ -299,6 +304,17 @@ TEST_CASE("the figures of plans are those of the table") {
   table << "# Plans of random networks. In parentheses: the steps of each action, from load to update; bytes: of each\n"
            "# region. The fingerprint changes with anything in a plan. plan_changes_test.cpp writes this.\n";
   for (int i = 0; i < 200; ++i) table << i << ": " << figures_of(random_plan(i).make());
+  table << "# What is computed again so that the plan fits into 80 % of its bytes.\n";
+  for (int i = 0; i < 60; ++i) {
+    random_plan const c(i);
+    if (c.options.mode != mode::training) continue;
+    long long const bytes = make_plan(c.g, c.options).bytes();
+    recomputation const r = choose_recomputation(c.g, c.options, bytes * 8 / 10);
+    table << i << ": " << bytes << " bytes, then " << r.bytes << " at cost " << r.cost << ", tensors";
+    for (int t = 0; t < r.again.size(); ++t)
+      if (r.again[t]) table << ' ' << t;
+    table << '\n';
+  }
   compare("plan_figures.txt", table.str());
 }
 

@@ -159,9 +159,10 @@ class step_checker {
   [[gnu::cold]] constexpr bool load(step const& s) {
     if (s.node >= 0)
       return once(now_->nodes[s.node].forward, s.node) && memory_.write_activation(g_.nodes[s.node].output);
-    bool const with_pictures = s.operands > 0 && p_.operands[s.first_operand].what == content::activation;
+    if (s.operands == 0) return breaks(plan_rule::the_batch_is_loaded_first);
+    bool const with_pictures = p_.operands[s.first_operand].what == content::activation;
     bool const with_labels = s.operands > (with_pictures ? 1 : 0);
-    if ((with_pictures && now_->batch.pictures) || (with_labels && now_->batch.labels) || s.operands == 0)
+    if ((with_pictures && now_->batch.pictures) || (with_labels && now_->batch.labels))
       return breaks(plan_rule::the_batch_is_loaded_first);
     if (with_pictures && !memory_.write_activation(g_.nodes[0].output)) return false;
     if (with_pictures) now_->batch.pictures = now_->nodes[0].forward = true;
