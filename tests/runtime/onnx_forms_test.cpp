@@ -57,11 +57,6 @@ void unsupported(change const& add, std::string const& words) {
   CHECK_THAT(complaint(m.bytes(), onnx_fault::unsupported), Catch::Contains(words));
 }
 
-void real(pb::NodeProto& n, char const* name, float value) {
-  pb::AttributeProto& a = *n.add_attribute();
-  a.set_name(name), a.set_type(pb::AttributeProto::FLOAT), a.set_f(value);
-}
-
 }  // namespace
 
 TEST_CASE("onnx import: a constant is a tensor, a number or a list of numbers", "[onnx]") {
@@ -406,7 +401,7 @@ TEST_CASE("onnx import: constants are cast, moved, selected and bounded", "[onnx
   CHECK(factors([](model& m) {  // before opset 11 the bounds are attributes
           m.numbers("a", {1, 5, -2});
           pb::NodeProto& n = m.add("Clip", {"a"}, "c");
-          real(n, "min", 0), real(n, "max", 4);
+          model::set_real(n, "min", 0), model::set_real(n, "max", 4);
         }) == floats{1, 4, 0});
   unsupported([](model& m) { m.numbers("a", {1, 5, -2}), m.add("Clip", {"a", "a"}, "c"); },
               "must have one number as each bound; found 3 numbers");
@@ -416,7 +411,7 @@ TEST_CASE("onnx import: constants are cast, moved, selected and bounded", "[onnx
     return [=](model& m) {
       add(m), m.numbers("gamma", {2, 4, 6}), m.numbers("beta", {1, 0, -1}), m.numbers("mean", {1, 2, 3});
       m.numbers("variance", {3, 3, 3});
-      real(m.add("BatchNormalization", {"a", "gamma", "beta", "mean", "variance"}, "c"), "epsilon", 1);
+      model::set_real(m.add("BatchNormalization", {"a", "gamma", "beta", "mean", "variance"}, "c"), "epsilon", 1);
     };
   };
   CHECK(factors(normalised([](model& m) { m.tensor("a", {1, 3}, {5, 6, 4}); })) == floats{5, 8, 2});

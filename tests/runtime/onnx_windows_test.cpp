@@ -225,12 +225,19 @@ TEST_CASE("onnx import: only queries and keys are divided by their lengths, whic
     CHECK_THAT(complaint(bounded(type, {0, 0}), onnx_fault::unsupported),
                Catch::Contains("must bound the length of a query or a key from below"));
   }
-  CHECK_THAT(complaint(divided([](model& m) {
-                         m.numbers("least", {0}), m.numbers("most", {9});
-                         m.add("Clip", {"length", "least", "most"}, "divisor");
-                       }),
-                       onnx_fault::unsupported),
-             Catch::Contains("must not bound the length of a query or a key from above; found an upper bound"));
+  auto const by_attributes = [&](float most) {  // as before opset 11
+    return divided([&](model& m) {
+      auto& clip = m.add("Clip", {"length"}, "divisor");
+      model::set_real(clip, "min", 1e-12F), model::set_real(clip, "max", most);
+    });
+  };
+  CHECK(layers_of(by_attributes(3.4028235e38F)) == wanted);
+  for (std::string const& above : {by_attributes(9), divided([](model& m) {
+                                     m.numbers("least", {0}), m.numbers("most", {9});
+                                     m.add("Clip", {"length", "least", "most"}, "divisor");
+                                   })})
+    CHECK_THAT(complaint(above, onnx_fault::unsupported),
+               Catch::Contains("must not bound the length of a query or a key from above; found an upper bound"));
   CHECK_THAT(complaint(divided([](model& m) {
                          m.wholes("other", {1, 5, 2}), m.add("Expand", {"length", "other"}, "divisor");
                        }),

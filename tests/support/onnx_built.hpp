@@ -72,6 +72,12 @@ class built_model {
     a.set_type(pb::AttributeProto::INT);
     a.set_i(value);
   }
+  static void set_real(pb::NodeProto& n, char const* name, float value) {
+    pb::AttributeProto& a = *n.add_attribute();
+    a.set_name(name);
+    a.set_type(pb::AttributeProto::FLOAT);
+    a.set_f(value);
+  }
   static void describe(std::string const& name, std::vector<std::int64_t> const& dims, pb::ValueInfoProto& to) {
     to.set_name(name);
     auto& type = *to.mutable_type()->mutable_tensor_type();

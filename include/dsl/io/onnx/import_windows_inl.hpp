@@ -171,7 +171,8 @@ TYPENET_INLINE bool onnx_reader::read_unit_vectors() {
       need(least >= 0 && least < 1e-5,
            "must bound the length of a query or a key from below by a number of at least 0 and less than 1e-5",
            message({least}));
-      need(!has(2), "must not bound the length of a query or a key from above", "an upper bound");
+      bool const has_most = has(2) || real("max", 4e38) < 3.4e38;  // the attribute's own default is the largest float
+      need(!has_most, "must not bound the length of a query or a key from above", "an upper bound");
     }
     give_part("length", v->inputs[0], v->axes);
     return true;
