@@ -184,11 +184,37 @@ class changer {
       with("a step comes first", [&](plan& p) { move(p, s, 0); });
       with("a step comes last", [&](plan& p) { move(p, s, right_.steps.size() - 1); });
       with("a step comes five earlier", [&](plan& p) { move(p, s, s > 5 ? s - 5 : 0); });
+      if (int const reader = next_forward_step(s); reader > 0) {
+        with("a step also computes the activation that reads it",
+             [&](plan& p) { fuse(p, s, reader, &step::activation); });
+        with("a step also computes the batch_norm that reads it",
+             [&](plan& p) { fuse(p, s, reader, &step::batch_norm); });
+      }
       if (s == 0) continue;
       with("two steps change places", [&](plan& p) { std::swap(p.steps[s - 1], p.steps[s]); });
       with("two steps are one group", [&](plan& p) { p.steps[s - 1].group = p.steps[s].group = 1000; });
       with("two steps are group 0", [&](plan& p) { p.steps[s - 1].group = p.steps[s].group = 0; });
     }
+  }
+  /// Returns the first forward step after step s that reads what step s writes, or -1.
+  int next_forward_step(int s) const {
+    step const& x = right_.steps[s];
+    if (x.what != action::forward || x.again || x.operands == 0) return -1;
+    operand const& written = right_.operands[x.first_operand + x.operands - 1];
+    for (int r = s + 1; r < right_.steps.size(); ++r) {
+      step const& y = right_.steps[r];
+      if (y.what != action::forward || y.again || y.micro != x.micro) continue;
+      for (int i = y.first_operand; i < y.first_operand + y.operands; ++i)
+        if (operand const& o = right_.operands[i]; o.what == content::activation && o.index == written.index) return r;
+    }
+    return -1;
+  }
+  /// Lets step s compute the node of a later step, too, which is left out.
+  void fuse(plan& p, int s, int later, int step::* as) const {
+    step const &x = right_.steps[s], &y = right_.steps[later];
+    p.steps[s].*as = y.node;
+    p.operands[x.first_operand + x.operands - 1] = right_.operands[y.first_operand + y.operands - 1];
+    p.steps.erase(later);
   }
   void change_operands() {
     for (int i = 0; i < right_.operands.size(); ++i) {
