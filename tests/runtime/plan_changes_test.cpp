@@ -224,6 +224,7 @@ class changer {
       by("operand.index", o.index, {1, -1});
       by("operand.buffer", o.buffer, {1, -1, 1000, -1000});
       by("operand.channel", o.channel, {1, -1});
+      with("operand.buffer is the number of buffers", [&](plan& p) { p.operands[i].buffer = p.buffers.size(); });
       if (i == 0) continue;
       with("an operand is the one before it", [&](plan& p) { p.operands[i] = p.operands[i - 1]; });
       with("two operands change places", [&](plan& p) { std::swap(p.operands[i - 1], p.operands[i]); });
