@@ -267,6 +267,12 @@ class changer {
     by("labels", p_.labels, {1, -1});
     by("metrics", p_.metrics, {1, -1});
     by("micro_batches", p_.micro_batches, {1, -1});
+    for (int plan_options::* const field : {&plan_options::batch, &plan_options::optimizer_slots,
+                                            &plan_options::all_reduce_buckets, &plan_options::micro_batches})
+      with("an option is negative", [&](plan& p) { p.options.*field = -1; });
+    for (int target::* const field :
+         {&target::channel_block, &target::alignment, &target::element_bytes, &target::state_bytes})
+      with("a target's number is negative", [&](plan& p) { p.options.target.*field = -1; });
     shorter("activations: one less", &plan::activations);
     shorter("gradients: one less", &plan::gradients);
     shorter("parameter_buffers: one less", &plan::parameter_buffers);

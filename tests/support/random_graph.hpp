@@ -201,6 +201,12 @@ class graph_values {
   int multiply(int a, int b) { return append({.kind = op::multiply}, {a, b}, broadcast(shape_of(a), shape_of(b))); }
   int add(std::vector<int> const& in) { return append({.kind = op::add}, in, shape_of(in[0])); }
 
+  /// Makes a value a further output of the network.
+  void give(int t) {
+    nodes_[static_cast<std::size_t>(tensors_[static_cast<std::size_t>(t)].producer)].further_output =
+        ++further_outputs_;
+  }
+
   /// Freezes the parameters of the first `count` nodes.
   void freeze(int count) {
     for (int n = 0; n < count; ++n) freeze_node(n);
@@ -239,19 +245,23 @@ class graph_values {
   std::vector<int> edges_;
   std::vector<tensor> tensors_;
   std::vector<dsl::parameter> parameters_;
+  int further_outputs_ = 0;
 };
 
 /// Random series, branches, and skips over them, of every operation, followed by a classifier or a regression.
 class random_graph : public graph_values {
  public:
-  /// `everywhere` restricts it to operations that every executor has.
-  random_graph(dice& d, int channel_block, bool everywhere = true)
+  /// `everywhere` restricts it to operations that every executor has. With `heads`, there may be further outputs.
+  random_graph(dice& d, int channel_block, bool everywhere = true, bool heads = false)
       : d_(d), block_(channel_block > 0 ? channel_block : 4), everywhere_(everywhere) {
     shape const first{d_.of({1, 3, 4, block_}), d_.between(2, 4), d_.between(2, 4)};
     bool const reads_tokens = !everywhere && d.percent(15);
     int t = image(reads_tokens ? shape{1, first.height, first.width} : first);
     if (reads_tokens) t = embed(t, d_.between(2, 7), first.channels + 1);
-    for (int i = d_.between(1, 3); i > 0; --i) t = block(t, 0);
+    for (int i = d_.between(1, 3); i > 0; --i) {
+      t = block(t, 0);
+      if (heads && d_.percent(60)) head(t);
+    }
     finish(t);
     if (everywhere || d.percent(50)) return;
     if (d.percent(60)) freeze(d.below(tensors()));
@@ -415,6 +425,20 @@ class random_graph : public graph_values {
     if (x.height == s.height && x.width == s.width && (!same_channels || x.channels == s.channels)) parts.push_back(t);
   }
 
+  /// Appends a classifier or a convolution of a value, and sometimes a head of the head.
+  void head(int in) {
+    int t = in;
+    if (d_.percent(60)) {
+      t = softmax(dense(flatten(in), 3));
+    } else {
+      t = random_conv(in, 1);
+      if (d_.percent(40)) t = random_act(t);
+    }
+    give(t);
+    if (!d_.percent(25)) return;
+    int const inner = dense(flatten(t), 2);
+    give(d_.percent(50) ? softmax(inner) : inner);
+  }
   void finish(int t) {
     if (d_.percent(40) && shape_of(t).height == shape_of(t).width) t = pool(op::avg_pool2d, t, shape_of(t).height, 1);
     if (d_.percent(30)) t = dropout(t);
@@ -465,6 +489,8 @@ class placed_graph {
       if (d.percent(30)) device = d.below(devices);
       n.device = static_cast<short>(device);
     }
+    for (node& n : nodes)
+      if (n.further_output > 0) n.device = nodes.back().device;
     graph_view from = g;
     from.nodes = nodes.data();
     from.size.devices = devices;

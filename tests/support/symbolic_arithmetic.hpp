@@ -143,10 +143,31 @@ inline numbers picture(long long size, samples const& part) {
   for (std::size_t i = 0; i < v.size(); ++i) v[i] = mix(seed_image, part.elements_before(size) + i);
   return v;
 }
-inline numbers labels(samples const& part) {
-  numbers v(static_cast<std::size_t>(part.size));
-  for (std::size_t i = 0; i < v.size(); ++i) v[i] = mix(seed_label, part.elements_before(1) + i);
+inline numbers labels(samples const& part, long long each) {
+  numbers v(static_cast<std::size_t>(part.size * each));
+  for (std::size_t i = 0; i < v.size(); ++i) v[i] = mix(seed_label, part.elements_before(each) + i);
   return v;
+}
+
+/// Returns the nodes of the outputs in the order of their numbers: the result's, then those of further outputs.
+inline std::vector<int> outputs_of(graph_view const& g) {
+  std::vector<int> nodes{g.size.nodes - 1};
+  for (int n = 0; n + 1 < g.size.nodes; ++n)
+    if (g.nodes[n].further_output > 0) nodes.push_back(n);
+  return nodes;
+}
+/// Returns how many targets of a sample belong to output k. If all outputs share them, one stands for all.
+inline long long targets_of(graph_view const& g, plan_options const& o, std::size_t k) {
+  if (o.targets.is_shared()) return 1;
+  shape const& s = g.output_shape(g.nodes[outputs_of(g)[k]]);
+  target_kind const kind = o.targets[static_cast<int>(k)];
+  return kind == target_kind::values ? s.size() : kind == target_kind::pixel_classes ? s.area() : 1;
+}
+/// Returns how many targets a sample has.
+inline long long all_targets(graph_view const& g, plan_options const& o) {
+  long long all = 0;
+  for (std::size_t k = 0; k < (o.targets.is_shared() ? 1 : outputs_of(g).size()); ++k) all += targets_of(g, o, k);
+  return all;
 }
 inline number updated(number parameter, number gradient, number const* slots, int count) {
   number h = mix(seed_update, parameter, gradient);

@@ -190,7 +190,9 @@ class executor {
       operand const& o = next(content::activation);
       store(o, picture(tensor_shape(o).size(), part_), tensor_shape(o).size(), batch_);
     }
-    if (peek(content::labels)) store(next(content::labels), labels(part_), 1, batch_);
+    if (!peek(content::labels)) return;
+    long long const each = all_targets(g_, p_.options);
+    store(next(content::labels), labels(part_, each), each, batch_);
   }
 
   void forward(step const& s) {
@@ -352,8 +354,12 @@ class executor {
   void loss_of(step const& s) {
     int const batch = batch_;
     loaded const y = tensor(content::activation);
-    numbers const l = load(next(content::labels), 1, batch);
-    number const what = mix(static_cast<number>(p_.options.loss.all), static_cast<number>(node_of(s.node).kind));
+    std::vector<int> const outputs = outputs_of(g_);
+    auto const k = static_cast<std::size_t>(std::find(outputs.begin(), outputs.end(), s.node) - outputs.begin());
+    demand(k < outputs.size());
+    numbers const l = load(next(content::labels), targets_of(g_, p_.options, k), batch);
+    number const what =
+        mix(static_cast<number>(p_.options.loss[static_cast<int>(k)]), static_cast<number>(node_of(s.node).kind));
     store(next(content::metrics), by_batch(what, {&y.values, &l}, 2), 2, 1);
     if (peek(content::gradient))
       store_tensor(content::gradient, by_sample(mix(what, 1), {&y.values, &l}, 0, batch, y.shape.size()));
@@ -622,16 +628,28 @@ class executor {
         o.parameters.back().push_back(memory_.at(static_cast<int>(region::slots), byte, bytes));
       });
     }
-    if (p_.options.mode != mode::inference) o.metrics = memory_.load(p_.metrics, 0, 2, 1);
-    if (p_.options.mode != mode::training) {
-      for (int m = 0; m < p_.micro_batches; ++m) {
-        placement const& at = p_.activations[m * g_.size.tensors + g_.result()];
-        numbers const part =
-            memory_.load(at.buffer, at.channel, g_.shape_of(g_.result()).size(), samples(p_.options, m).size);
+    std::vector<int> const outputs = outputs_of(g_);
+    for (std::size_t k = 0; p_.options.mode != mode::inference && k < outputs.size(); ++k) {
+      numbers const own = memory_.load(k == 0 ? p_.metrics : metrics_of(static_cast<int>(k)), 0, 2, 1);
+      o.metrics.insert(o.metrics.end(), own.begin(), own.end());
+    }
+    for (int m = 0; p_.options.mode != mode::training && m < p_.micro_batches; ++m)
+      for (int const n : outputs) {
+        int const t = g_.nodes[n].output;
+        placement const& at = p_.activations[m * g_.size.tensors + t];
+        numbers const part = memory_.load(at.buffer, at.channel, g_.shape_of(t).size(), samples(p_.options, m).size);
         o.result.insert(o.result.end(), part.begin(), part.end());
       }
-    }
     return o;
+  }
+  /// Returns the buffer of a further output's metrics, which only the steps name.
+  int metrics_of(int output) const {
+    int found = -1;
+    for (step const& s : p_.steps)
+      for (int i = s.first_operand; s.what == action::loss && i < s.first_operand + s.operands; ++i)
+        if (p_.operands[i].what == content::metrics && p_.operands[i].index == output) found = p_.operands[i].buffer;
+    demand(found >= 0);
+    return found;
   }
 
   graph_view const& g_;

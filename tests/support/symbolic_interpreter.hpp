@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -32,10 +33,14 @@ class interpreter {
       batch_ = part_.size;
       for (auto* v : {&values_, &gradients_, &statistics_}) v->assign(static_cast<std::size_t>(g_.size.nodes), {});
       for (int n = 0; n < g_.size.nodes; ++n) forward(n);
-      if (o_.mode != mode::inference) loss_of(result);
+      if (o_.mode != mode::inference) add_losses();
       for (int n = g_.size.nodes - 1; training_ && n > 0; --n) backward(n);
-      if (!training_) result.result.insert(result.result.end(), value(g_.result()).begin(), value(g_.result()).end());
+      for (int const n : outputs_of(g_)) {
+        numbers const& y = value(g_.nodes[n].output);
+        if (!training_) result.result.insert(result.result.end(), y.begin(), y.end());
+      }
     }
+    for (numbers const& own : metrics_) result.metrics.insert(result.metrics.end(), own.begin(), own.end());
     if (training_)
       update(result);
     else
@@ -146,18 +151,33 @@ class interpreter {
     }
   }
 
-  bool from_logits() const {
-    return o_.loss == loss::categorical_crossentropy && g_.nodes[g_.size.nodes - 1].kind == op::softmax;
+  /// Whether node n is an output whose loss has the gradient of the logits.
+  bool is_from_logits(int n) const {
+    std::vector<int> const outputs = outputs_of(g_);
+    auto const k = std::find(outputs.begin(), outputs.end(), n);
+    return k != outputs.end() && o_.loss[static_cast<int>(k - outputs.begin())] == loss::categorical_crossentropy &&
+           g_.nodes[n].kind == op::softmax && readers_[static_cast<std::size_t>(g_.nodes[n].output)] == 0;
   }
-  void loss_of(outcome& result) {
-    numbers const l = labels(part_);
-    node const& last = g_.nodes[g_.size.nodes - 1];
-    number const what = mix(static_cast<number>(o_.loss.all), static_cast<number>(last.kind));
-    numbers const& y = value(g_.result());
-    add(result.metrics, by_batch(what, {&y, &l}, 2));
-    if (training_)
-      contribute(from_logits() ? g_.input(last) : g_.result(),
-                 by_sample(mix(what, 1), {&y, &l}, 0, batch_, g_.output_shape(last).size()));
+  void add_losses() {
+    std::vector<int> const outputs = outputs_of(g_);
+    long long const all = all_targets(g_, o_);
+    numbers const every = labels(part_, all);
+    metrics_.resize(outputs.size());
+    long long before = 0;
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      long long const each = targets_of(g_, o_, k);
+      numbers l;
+      for (std::ptrdiff_t s = 0; s < batch_; ++s)
+        l.insert(l.end(), every.begin() + s * all + before, every.begin() + s * all + before + each);
+      if (!o_.targets.is_shared()) before += each;
+      node const& x = g_.nodes[outputs[k]];
+      number const what = mix(static_cast<number>(o_.loss[static_cast<int>(k)]), static_cast<number>(x.kind));
+      numbers const& y = value(x.output);
+      add(metrics_[k], by_batch(what, {&y, &l}, 2));
+      if (training_)
+        contribute(is_from_logits(outputs[k]) ? g_.input(x) : x.output,
+                   by_sample(mix(what, 1), {&y, &l}, 0, batch_, g_.output_shape(x).size()));
+    }
   }
 
   static void add(numbers& to, numbers const& more) {
@@ -167,7 +187,7 @@ class interpreter {
   void contribute(int t, numbers const& more) { add(gradients_[static_cast<std::size_t>(t)], more); }
   void backward(int n) {
     node const& x = g_.nodes[n];
-    if (n == g_.size.nodes - 1 && from_logits()) return;
+    if (is_from_logits(n)) return;
     number const what = mix(attributes(g_, n), seed_gradient);
     numbers const& dy = gradients_[static_cast<std::size_t>(x.output)];
     int const in = g_.input(x);
@@ -311,6 +331,7 @@ class interpreter {
   samples part_{{}, 0};
   int batch_ = 0;
   std::vector<numbers> values_, gradients_, statistics_, parameters_, gradients_of_parameters_;
+  std::vector<numbers> metrics_;  // per output
   std::vector<int> readers_;
 };
 

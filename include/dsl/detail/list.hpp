@@ -80,8 +80,13 @@ class list {
     data_[at] = copy;
   }
 
+#ifdef _GLIBCXX_ASSERTIONS  // as in the standard library's containers
+  constexpr T& operator[](int i) { return i >= 0 && i < size_ ? data_[i] : (__builtin_trap(), data_[0]); }
+  constexpr T const& operator[](int i) const { return i >= 0 && i < size_ ? data_[i] : (__builtin_trap(), data_[0]); }
+#else
   constexpr T& operator[](int i) { return data_[i]; }
   constexpr T const& operator[](int i) const { return data_[i]; }
+#endif
   constexpr int size() const { return size_; }
   constexpr T const* begin() const { return data_; }
   constexpr T const* end() const { return data_ + size_; }

@@ -149,7 +149,7 @@ class recomputation_search {
     }
     int possible = 0;
     for (int b = 0; b < all.size(); ++b) {
-      fixed[b] = fixed[b] || !read[b] || all[b].cost == 0;
+      fixed[b] = fixed[b] || !read[b];
       if (!fixed[b]) ++possible;
     }
     s_.try_all = possible <= most_for_all_subsets;
