@@ -4,8 +4,8 @@
 
 The rooms are the rows of the table "Rooms" in docs/README.md, from the ground up: folders, single headers, and patterns
 of headers: `operations/*/loops.hpp` is one file of every folder there. A header may include headers of its own room and
-of earlier rows; definitions, trainer_inl.hpp, are in the room of trainer.hpp. Headers that include each other in a
-circle are refused in any room. Namespaces name the mode in all headers but those of the language. `rooms.py --self-test`
+of earlier rows; definitions, trainer_inl.hpp and trainer_fit_inl.hpp, are in the room of trainer.hpp. Headers that
+include each other in a circle are refused in any room. Namespaces name the mode in all headers but those of the language. `rooms.py --self-test`
 shows that each fault is found.
 """
 import fnmatch
@@ -27,15 +27,21 @@ def read_rooms(page):
     return {path: row for row, cell in enumerate(rows) for path in re.findall(r"`([^`]+)`", cell)}
 
 
-def declared_in(header):
-    """Returns the header that `header` has the definitions of, or itself: "trainer_inl.hpp" -> "trainer.hpp"."""
-    return re.sub(r"_inl\.hpp$", ".hpp", header)
+def declared_in(header, headers):
+    """Returns the header that `header` has the definitions of, or itself: trainer.hpp for trainer_inl.hpp, and also for
+    trainer_fit_inl.hpp if there is no trainer_fit.hpp."""
+    if not header.endswith("_inl.hpp"):
+        return header
+    own = name = header.removesuffix("_inl.hpp")
+    while f"{name}.hpp" not in headers and "_" in pathlib.PurePath(name).name:
+        name = name.rpartition("_")[0]
+    return f"{name if f'{name}.hpp' in headers else own}.hpp"
 
 
-def room_of(header, rooms):
+def room_of(header, rooms, headers):
     """Returns the longest entry that is the header itself, its pattern or a folder above it, or None. Definitions are in
     the room of what they define."""
-    header = declared_in(header)
+    header = declared_in(header, headers)
     fitting = [p for p in rooms if fnmatch.fnmatchcase(header, p) or (p.endswith("/") and header.startswith(p))]
     return max(fitting, key=len, default=None)
 
@@ -45,8 +51,8 @@ def faults_of(include, rooms):
     headers = sorted(str(p.relative_to(include)) for p in include.rglob("*") if p.suffix in (".hpp", ".cuh"))
     graph = {h: re.findall(r"^\s*#\s*include\s*[<\"]dsl/([^>\"]+)[>\"]", (include / h).read_text(), re.M) for h in headers}
     for header in headers:  # in a header-only program a header ends with its definitions
-        graph[header] = [i for i in graph[header] if declared_in(i) != header or i == header]
-    home = {h: room_of(h, rooms) for h in headers}
+        graph[header] = [i for i in graph[header] if declared_in(i, headers) != header or i == header]
+    home = {h: room_of(h, rooms, headers) for h in headers}
     faults = [f"{h} is in no room; add its folder to the table" for h in headers if home[h] is None]
     faults += [f"{entry} is in the table of rooms, but no header is in it" for entry in rooms if entry not in home.values()]
     for header, included in graph.items():
@@ -146,6 +152,8 @@ class SelfTest(unittest.TestCase):
     def test_definitions_are_in_the_room_of_their_header(self):
         pair = {"shape.hpp": ["shape_inl.hpp"], "shape_inl.hpp": ["shape.hpp", "graph/edge.hpp"], "graph/edge.hpp": []}
         self.assertEqual(self.faults(pair), [])
+        parts = {"shape.hpp": ["shape_size_inl.hpp"], "shape_size_inl.hpp": ["shape.hpp"], "graph/edge.hpp": []}
+        self.assertEqual(self.faults(parts), [])
         found = self.faults({**pair, "shape_inl.hpp": ["shape.hpp", "graph/rules/top.hpp"], "graph/rules/top.hpp": []})
         self.assertEqual(len(found), 1, found)
         self.assertIn("shape_inl.hpp (shape.hpp) includes graph/rules/top.hpp", found[0])

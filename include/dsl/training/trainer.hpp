@@ -279,5 +279,8 @@ class trainer {
 }  // namespace dsl::TYPENET_MODE
 
 #ifndef TYPENET_COMPILED
+#include <dsl/training/trainer_evaluate_inl.hpp>
+#include <dsl/training/trainer_fit_inl.hpp>
 #include <dsl/training/trainer_inl.hpp>
+#include <dsl/training/trainer_steps_inl.hpp>
 #endif
