@@ -259,4 +259,6 @@ class onnx_reader {
 
 #ifndef TYPENET_COMPILED
 #include <dsl/io/onnx/import_reader_inl.hpp>
+#include <dsl/io/onnx/import_reader_operands_inl.hpp>
+#include <dsl/io/onnx/import_reader_values_inl.hpp>
 #endif

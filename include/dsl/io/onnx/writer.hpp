@@ -171,4 +171,6 @@ class onnx_writer {
 
 #ifndef TYPENET_COMPILED
 #include <dsl/io/onnx/writer_inl.hpp>
+#include <dsl/io/onnx/writer_layers_inl.hpp>
+#include <dsl/io/onnx/writer_tokens_inl.hpp>
 #endif
