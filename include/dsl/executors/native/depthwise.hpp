@@ -106,7 +106,7 @@ class depthwise_regions {
  private:
   void widen(gathering const& g) {
     if (g.rows < 1 || g.columns < 1 || g.places.size() == 0) return;
-    panel const p = g.reads(0, g.rows, 0, g.columns);
+    panel const p = g.reads(0, g.rows, g.columns);
     int const row = least(panel_.row, p.row), column = least(panel_.column, p.column);
     int const rows = panel_.row + panel_.rows, columns = panel_.column + panel_.columns;
     panel_ = {row, column, (rows > p.row + p.rows ? rows : p.row + p.rows) - row,

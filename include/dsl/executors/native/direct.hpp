@@ -68,8 +68,8 @@ struct gathering {
     places = read;
   }
 
-  /// Returns the part of an image that grid rows [i, i + count_i) and columns [j, j + count_j) read.
-  panel reads(int i, int count_i, int j, int count_j) const {
+  /// Returns the part of an image that grid rows [first, first + count) and the first `wide` columns read.
+  panel reads(int first, int count, int wide) const {
     panel p{};
     int last_row = 0, last_column = 0;
     for (int k = 0; k < places.size(); ++k) {
@@ -79,20 +79,19 @@ struct gathering {
       if (k == 0 || q.row > last_row) last_row = q.row;
       if (k == 0 || q.column > last_column) last_column = q.column;
     }
-    p.rows = (count_i - 1) * row_stride + last_row - p.row + 1;
-    p.columns = (count_j - 1) * column_stride + last_column - p.column + 1;
+    p.rows = (count - 1) * row_stride + last_row - p.row + 1;
+    p.columns = (wide - 1) * column_stride + last_column - p.column + 1;
     if (band > 0 && places.size() > 0) {
       int const distance = row_distance(), bands = distance == 0 ? 1 : (last_row - p.row) / distance + 1;
       p.rows = bands * band, p.band = band, p.step = row_stride, p.next_band = distance;
     }
-    p.row += i * row_stride;
-    p.column += j * column_stride;
+    p.row += first * row_stride;
     return p;
   }
-  /// Returns the offset of each place's number in the panel of grid rows and columns that begins with (i, j).
+  /// Returns the offset of each place's number in a panel.
   [[gnu::cold]] detail::list<long long> offsets(panel const& p, int lanes) const {
     detail::list<long long> all;
-    panel const origin = reads(0, 1, 0, 1);
+    panel const origin = reads(0, 1, 1);
     for (kernel_place const& q : places) {
       int const row = q.row - origin.row, at = band == 0 || row == 0 ? row : row / origin.next_band * band;
       all.push((1LL * at * p.columns + q.column - origin.column) * lanes);
@@ -191,7 +190,7 @@ class direct_pass final : public convolution_pass {
     if (gathering_.columns < 1) return;  // a phase beyond a narrow image's end
     block_columns_ = flat_ ? least(gathering_.columns, 96) : gathering_.columns;
     block_rows_ = rows_of_panels(gathering_, [this](int rows) { return floats(rows); });
-    offsets_ = gathering_.offsets(gathering_.reads(0, 1, 0, block_columns_), k.lanes);
+    offsets_ = gathering_.offsets(gathering_.reads(0, 1, block_columns_), k.lanes);
     column_blocks_ = (gathering_.columns + block_columns_ - 1) / block_columns_;
     row_blocks_ = (gathering_.rows + block_rows_ - 1) / block_rows_;
     int const blocks = c.batch * row_blocks_ * column_blocks_;
@@ -229,7 +228,7 @@ class direct_pass final : public convolution_pass {
     int const i = block / column_blocks_ % row_blocks_ * block_rows_, count_i = least(block_rows_, g.rows - i);
     int const j = block % column_blocks_ * block_columns_, count_j = least(block_columns_, g.columns - j);
     if (flat_) flatten(x), flatten(y);
-    panel const p = g.reads(i, count_i, j, count_j);
+    panel const p = g.reads(i, count_i, count_j);  // only a flat image has several blocks of columns
     float const* read = scratch;
     long long read_block = p.block(L);
     if (unrolled_)
@@ -279,7 +278,7 @@ class direct_pass final : public convolution_pass {
   int lanes() const { return kernels_.lanes; }
   /// Returns how many floats a panel of `rows` grid rows has.
   long long floats(int rows) const {
-    return gathering_.places.size() == 0 ? 0 : in_ * gathering_.reads(0, rows, 0, block_columns_).block(lanes());
+    return gathering_.places.size() == 0 ? 0 : in_ * gathering_.reads(0, rows, block_columns_).block(lanes());
   }
   template <class T>
   static void flatten(view<T>& v) {

@@ -27,7 +27,7 @@ class direct_weights final : public convolution_weights {
     parts_ = least(fit < 1 ? 1 : fit < 4 ? static_cast<int>(fit) : 4, c.batch);
     groups_ = least((threads + parts_ - 1) / parts_, out_);
     block_rows_ = rows_of_panels(gathering_, [this](int rows) { return floats(rows); });
-    offsets_ = gathering_.offsets(gathering_.reads(0, 1, 0, gathering_.columns), k.lanes);
+    offsets_ = gathering_.offsets(gathering_.reads(0, 1, gathering_.columns), k.lanes);
   }
 
   long long sums() const override { return parts_ * part(); }
@@ -42,7 +42,7 @@ class direct_weights final : public convolution_weights {
     for (int n = samples.begin; n < samples.end; ++n)
       for (int i = 0; i < gathering_.rows; i += block_rows_) {
         int const count = least(block_rows_, gathering_.rows - i);
-        panel const p = gathering_.reads(i, count, 0, gathering_.columns);
+        panel const p = gathering_.reads(i, count, gathering_.columns);
         if (unrolled_)
           unroll(x, n, convolution_.window, i, count, gathering_.columns, kernels_.lanes, scratch);
         else
@@ -125,9 +125,7 @@ class direct_weights final : public convolution_weights {
         }
   }
 
-  long long floats(int rows) const {
-    return in_ * gathering_.reads(0, rows, 0, gathering_.columns).block(kernels_.lanes);
-  }
+  long long floats(int rows) const { return in_ * gathering_.reads(0, rows, gathering_.columns).block(kernels_.lanes); }
   long long part() const { return 1LL * gathering_.places.size() * in_ * kernels_.lanes * out_ * kernels_.lanes; }
   int tap(kernel_place const& t) const { return static_cast<int>(&t - gathering_.places.begin()); }
 
