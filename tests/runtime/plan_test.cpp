@@ -667,3 +667,26 @@ TEST_CASE("a gradient that is read too early") {
   p.steps.insert(first + 1, s);
   CHECK(verify(net.view(), p).broken == plan_rule::gradients_are_complete_when_read);
 }
+
+TEST_CASE("a step that works in place is in no group with another reader of its input") {
+  graph_values net;
+  int const x = net.conv(net.image({4, 3, 3}), 4, 1);
+  int const other = net.conv(x, 4, 1);
+  net.dense(net.flatten(net.add({other, net.act(x, function::tanh)})), 3);
+  plan p = plan_of(net.view(), {.batch = 2, .mode = mode::inference});
+  int const in_place = find(p, action::forward, op::activation), reader = in_place - 1;
+  REQUIRE(p.steps[reader].kind == op::conv2d);
+  int const own = operand_of(p, p.steps[in_place], 1).buffer, of_x = operand_of(p, p.steps[reader], 0).buffer;
+  for (operand& o : p.operands)
+    if (o.buffer == own) o.buffer = of_x;
+  for (placement& at : p.activations)
+    if (at.buffer == own) at.buffer = of_x;
+  constexpr int activations = static_cast<int>(region::activations);
+  p.buffers[of_x].offset = p.region_bytes[activations];  // memory of its own, since it is used for longer
+  p.region_bytes[activations] += p.buffers[of_x].bytes;
+  p.devices[0].bytes[activations] = p.region_bytes[activations];
+  CHECK(does_what_the_graph_says(net.view(), p));
+  CHECK(verify(net.view(), p).holds());
+  p.steps[reader].group = p.steps[in_place].group = 7;
+  CHECK(verify(net.view(), p).broken == plan_rule::groups_are_independent);
+}
