@@ -249,6 +249,13 @@ class changer {
   }
   void change_tables() {
     int const line = right_.options.target.alignment;
+    int const all = right_.buffers.size();
+    for (auto const table : {&plan::activations, &plan::gradients})
+      for (int t = 0; t < (right_.*table).size(); ++t)
+        with("placement.buffer is the number of buffers", [&](plan& p) { (p.*table)[t].buffer = all; });
+    for (auto const table : {&plan::parameter_buffers, &plan::parameter_gradient_buffers, &plan::again})
+      for (int i = 0; i < (right_.*table).size(); ++i)
+        with("the number of buffers in a table", [&](plan& p) { (p.*table)[i] = all; });
     for (placement& at : p_.activations) {
       by("activations: buffer", at.buffer, {1, -1, 1000, -1000});
       by("activations: channel", at.channel, {1, -1});
