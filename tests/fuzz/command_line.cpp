@@ -18,9 +18,10 @@ bool dsl::fuzz::command_line(std::string_view bytes) {
     rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
   }
   try {
-    settings s;
-    CLI::App app("a fuzzer");
-    declare(app, s);
+    static settings s;  // an App is made once, because that takes longer than to use it
+    static CLI::App app("a fuzzer");
+    [[maybe_unused]] static bool const declared = (declare(app, s), true);
+    s = settings();
     app.parse(std::move(words));
     check(s);
     return true;
