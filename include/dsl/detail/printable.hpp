@@ -31,6 +31,10 @@ namespace dsl::detail {
   std::string shown;
   shown.reserve(text.size());
   for (std::size_t i = 0; i < text.size();) {
+    std::size_t plain = i;  // printable ASCII
+    while (plain < text.size() && text[plain] >= ' ' && text[plain] <= '~') ++plain;
+    shown.append(text, i, plain - i);
+    if (i = plain; i == text.size()) break;
     auto const first = static_cast<unsigned char>(text[i]);
     std::size_t const whole = first < 0xc2 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 1;
     std::size_t rest = 1;  // continuation bytes found, with the first one
