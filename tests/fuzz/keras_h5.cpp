@@ -320,6 +320,7 @@ class tree {
   void attribute(std::string const& at) {
     handle const object(H5Oopen(id(), at.c_str(), H5P_DEFAULT), H5Oclose), of = type(), shape = space(at);
     std::string const key = c_.flag() ? "dtype" : c_.text();
+    if (H5Sget_simple_extent_npoints(shape.id()) > 4096) return;  // HDF5 allocates all of it
     if (c_.flag()) H5Adelete(object.id(), key.c_str());
     handle const made(H5Acreate2(object.id(), key.c_str(), of.id(), shape.id(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
     std::string const text = c_.flag() ? "bfloat16" : c_.text();
