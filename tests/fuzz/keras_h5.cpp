@@ -154,8 +154,7 @@ class tree {
     H5Lcreate_soft(at.c_str(), id(), to.c_str(), links_.id(), H5P_DEFAULT);
   }
   void copy(std::string const& at, std::string const& to) {
-    // HDF5 1.10.8 cannot close a file in which it has begun to copy a group into itself.
-    if (to.substr(0, at.size()) == at) return;
+    if (to.starts_with(at + "/")) return;  // HDF5 1.10.8 cannot close a file after it has copied a group into itself
     if (c_.flag()) remove(to);
     H5Ocopy(id(), at.c_str(), id(), to.c_str(), H5P_DEFAULT, links_.id());
   }
@@ -320,7 +319,7 @@ class tree {
   void attribute(std::string const& at) {
     handle const object(H5Oopen(id(), at.c_str(), H5P_DEFAULT), H5Oclose), of = type(), shape = space(at);
     std::string const key = c_.flag() ? "dtype" : c_.text();
-    if (H5Sget_simple_extent_npoints(shape.id()) > 4096) return;  // HDF5 allocates all of it
+    if (H5Sget_simple_extent_npoints(shape.id()) > 4096) return;  // HDF5 allocates all bytes of an attribute
     if (c_.flag()) H5Adelete(object.id(), key.c_str());
     handle const made(H5Acreate2(object.id(), key.c_str(), of.id(), shape.id(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
     std::string const text = c_.flag() ? "bfloat16" : c_.text();

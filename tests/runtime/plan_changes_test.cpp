@@ -41,9 +41,11 @@ void compare(std::string const& name, std::string const& found) {
   std::istringstream wanted(text), lines(found);
   std::string was, is;
   int different = 0;
-  while (static_cast<int>(!!std::getline(wanted, was)) + static_cast<int>(!!std::getline(lines, is)) > 0) {
-    if (was != is && ++different <= 5) UNSCOPED_INFO("was " << was << "\nis  " << is);
+  while (wanted || lines) {
     was.clear(), is.clear();
+    std::getline(wanted, was);
+    std::getline(lines, is);
+    if (was != is && ++different <= 5) UNSCOPED_INFO("was " << was << "\nis  " << is);
   }
   INFO(path << " has " << different
             << " other lines; if they are meant to change, TYPENET_WRITE_TABLES=1 writes it again");

@@ -68,8 +68,8 @@ struct gathering {
     places = read;
   }
 
-  /// Returns the part of an image that grid rows [first, first + count) and the first `wide` columns read.
-  panel reads(int first, int count, int wide) const {
+  /// Returns the part of an image that grid rows [first, first + count) and the first `width` columns read.
+  panel reads(int first, int count, int width) const {
     panel p{};
     int last_row = 0, last_column = 0;
     for (int k = 0; k < places.size(); ++k) {
@@ -80,7 +80,7 @@ struct gathering {
       if (k == 0 || q.column > last_column) last_column = q.column;
     }
     p.rows = (count - 1) * row_stride + last_row - p.row + 1;
-    p.columns = (wide - 1) * column_stride + last_column - p.column + 1;
+    p.columns = (width - 1) * column_stride + last_column - p.column + 1;
     if (band > 0 && places.size() > 0) {
       int const distance = row_distance(), bands = distance == 0 ? 1 : (last_row - p.row) / distance + 1;
       p.rows = bands * band, p.band = band, p.step = row_stride, p.next_band = distance;
