@@ -7,6 +7,7 @@
 #include <dsl/executors/native/direct_weights.hpp>
 #include <dsl/executors/native/recurrent.hpp>
 #include <dsl/executors/native/winograd.hpp>
+#include <dsl/executors/native/winograd_small.hpp>
 
 #include <cstdint>
 #include <cstdio>
@@ -71,8 +72,8 @@ std::uint64_t direct(native_cpu::kernels const& k, dsl::window const& w, std::ui
   floats sums = empty(dw.sums()), scratch = empty(dw.scratch()), gradient = kernel;
   for (int i = 0; i < dw.items(); ++i) dw.run(i, xr, dyr, sums.data(), scratch.data());
   for (int i = 0; i < dw.finish_items(); ++i) dw.finish(i, sums.data(), gradient.data());
-  run({k, c, native_cpu::data_gathering(c, 0, 0), true, false}, dyr, xv, true);
-  run({k, c, native_cpu::forward_gathering(c, false), false, false}, xr, dyv, false);
+  run({k, c, native_cpu::data_gathering(c, 0, 0), true, false, 2}, dyr, xv, true);
+  run({k, c, native_cpu::forward_gathering(c, false), false, false, 2}, xr, dyv, false);
   return hash_of(gradient, hash_of(x, hash_of(dy, h)));
 }
 
@@ -83,7 +84,7 @@ std::uint64_t winograd(native_cpu::kernels const& k, std::uint64_t h) {
   floats const kernel = numbers(48LL * 32 * 9, 3);
   view<float> const xv{x.data(), in, 3, k.lanes, 32, 0}, dyv{dy.data(), out, 3, k.lanes, 48, 0};
   view<float const> const xr{x.data(), in, 3, k.lanes, 32, 0}, dyr{dy.data(), out, 3, k.lanes, 48, 0};
-  auto const run = [&](native_cpu::winograd_forward const& p, view<float const> const& from, view<float> const& to,
+  auto const run = [&](native_cpu::convolution_pass const& p, view<float const> const& from, view<float> const& to,
                        bool add) {
     floats packed = empty(p.packed()), scratch = empty(p.scratch());
     for (int i = 0; i < p.pack_items(); ++i) p.pack(i, kernel.data(), packed.data());
@@ -97,8 +98,10 @@ std::uint64_t winograd(native_cpu::kernels const& k, std::uint64_t h) {
   floats sums = empty(dw.sums()), scratch = empty(dw.scratch()), gradient = kernel;
   for (int i = 0; i < dw.items(); ++i) dw.run(i, xr, dyr, sums.data(), scratch.data());
   for (int i = 0; i < dw.finish_items(); ++i) dw.finish(i, sums.data(), gradient.data());
-  run({k, c, true}, dyr, xv, true);
-  run({k, c, false}, xr, dyv, false);
+  run(native_cpu::winograd_forward(k, c, true, 2), dyr, xv, true);
+  run(native_cpu::winograd_small(k, c, true, 2), dyr, xv, true);
+  run(native_cpu::winograd_forward(k, c, false, 2), xr, dyv, false);
+  run(native_cpu::winograd_small(k, c, false, 2), xr, dyv, false);
   return hash_of(gradient, hash_of(x, hash_of(dy, h)));
 }
 

@@ -66,10 +66,10 @@ struct data {
   }
 };
 
-void check_forward(layer const& l, native_cpu::kernels const& k, bool plain, bool relu) {
+void check_forward(layer const& l, native_cpu::kernels const& k, bool plain, bool relu, int threads) {
   data d(l, k.lanes, plain);
   native_cpu::convolution const c = l.convolution();
-  native_cpu::direct_pass const pass(k, c, native_cpu::forward_gathering(c, plain), false, plain);
+  native_cpu::direct_pass const pass(k, c, native_cpu::forward_gathering(c, plain), false, plain, threads);
   guarded_floats packed(pass.packed()), scratch(pass.scratch()),
       bias(native_cpu::blocks_of(l.filters, k.lanes) * k.lanes);
   for (int i = 0; i < pass.pack_items(); ++i) pass.pack(i, d.kernel_floats.data(), packed.data());
@@ -88,14 +88,14 @@ void check_forward(layer const& l, native_cpu::kernels const& k, bool plain, boo
   CHECK(y.others_are_untouched());
 }
 
-void check_data(layer const& l, native_cpu::kernels const& k, bool accumulate) {
+void check_data(layer const& l, native_cpu::kernels const& k, bool accumulate, int threads) {
   data d(l, k.lanes, false);
   native_cpu::convolution const c = l.convolution();
   block_tensor dx(l.batch, l.in, k.lanes, 0, k.lanes), size(l.batch, l.in, k.lanes);
   if (accumulate) dx.draw(9);
   for (int a = 0; a < l.window.rows().stride; ++a)
     for (int b = 0; b < l.window.columns().stride; ++b) {
-      native_cpu::direct_pass const pass(k, c, native_cpu::data_gathering(c, a, b), true, false);
+      native_cpu::direct_pass const pass(k, c, native_cpu::data_gathering(c, a, b), true, false, threads);
       guarded_floats packed(pass.packed()), scratch(pass.scratch());
       for (int i = 0; i < pass.pack_items(); ++i) pass.pack(i, d.kernel_floats.data(), packed.data());
       for (int i = 0; i < pass.items(); ++i)
@@ -147,14 +147,27 @@ TEST_CASE("direct convolutions against double, with every instruction set", "[na
                               << l.window.width << ", stride " << l.window.stride << "x" << l.window.columns().stride
                               << ", dilation " << l.window.row_dilation << "x" << l.window.column_dilation);
       for (bool relu : {false, true}) {
-        check_forward(l, k, false, relu);
-        if (l.in.channels < 16) check_forward(l, k, true, relu);
+        check_forward(l, k, false, relu, relu ? 1 : 4);
+        if (l.in.channels < 16) check_forward(l, k, true, relu, relu ? 1 : 4);
       }
-      for (bool accumulate : {false, true}) check_data(l, k, accumulate);
+      for (bool accumulate : {false, true}) check_data(l, k, accumulate, accumulate ? 1 : 4);
       check_weights(l, k, false);
       if (l.in.channels < 16) check_weights(l, k, true);
     }
   }
+}
+
+TEST_CASE("blocks of pixels are divided into groups of output channels if there are few", "[native]") {
+  using native_cpu::output_groups;
+  CHECK(output_groups(1, 5, 1, true) == 1);  // one thread copies the input once
+  CHECK(output_groups(1, 5, 2, true) == 2);
+  CHECK(output_groups(1, 3, 16, true) == 3);  // there are no more tiles of columns
+  CHECK(output_groups(3, 8, 2, true) == 2);   // 6 items for 2 threads
+  CHECK(output_groups(4, 8, 2, true) == 1);
+  CHECK(output_groups(9, 8, 2, true) == 1);  // 9 items: at most a ninth is lost
+  CHECK(output_groups(4, 8, 16, true) == 4);
+  CHECK(output_groups(1, 20, 4, false) == 16);  // groups cost nothing, and balance the threads
+  CHECK(output_groups(100, 8, 4, false) == 1);
 }
 
 TEST_CASE("a sample's result does not depend on its neighbours in the batch", "[native]") {
@@ -165,7 +178,8 @@ TEST_CASE("a sample's result does not depend on its neighbours in the batch", "[
     data const d(many, k.lanes, false);
     auto const run = [&](layer const& l, view<float const> const& x, block_tensor const& y) {
       native_cpu::convolution const c = l.convolution();
-      native_cpu::direct_pass const pass(k, c, native_cpu::forward_gathering(c, false), false, false);
+      native_cpu::direct_pass const pass(k, c, native_cpu::forward_gathering(c, false), false, false,
+                                         l.batch == 1 ? 7 : 1);
       guarded_floats packed(pass.packed()), scratch(pass.scratch());
       for (int i = 0; i < pass.pack_items(); ++i) pass.pack(i, d.kernel_floats.data(), packed.data());
       for (int i = pass.items(); i-- > 0;)

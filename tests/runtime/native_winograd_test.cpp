@@ -127,12 +127,16 @@ struct data {
   }
 };
 
-void run(native_cpu::winograd_forward const& pass, data const& d, view<float const> const& from, float const* bias,
-         view<float> const& to, bool accumulate, bool relu) {
+void run(native_cpu::convolution_pass const& pass, data const& d, view<float const> const& from, float const* bias,
+         view<float> const& to, bool accumulate, bool relu, double* moments = nullptr) {
   guarded_floats packed(pass.packed()), scratch(pass.scratch());
   for (int i = pass.pack_items(); i-- > 0;) pass.pack(i, d.kernel_floats.data(), packed.data());
   for (int i = pass.items(); i-- > 0;)
-    pass.run(i, from, packed.data(), bias, to, accumulate, relu, scratch.data(), nullptr);
+    pass.run(i, from, packed.data(), bias, to, accumulate, relu, scratch.data(), moments);
+}
+
+bool same_bits(std::vector<float> const& a, std::vector<float> const& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
 void check_forward(layer const& l, native_cpu::kernels const& k, bool relu) {
@@ -142,7 +146,7 @@ void check_forward(layer const& l, native_cpu::kernels const& k, bool relu) {
   for (int o = 0; o < bias.size(); ++o) bias[o] = o < l.filters ? static_cast<float>(o % 5) - 2 : 0;
   for (int o = 0; o < l.filters; ++o) exact_bias[static_cast<std::size_t>(o)] = o % 5 - 2;
   block_tensor y(l.batch, l.out(), k.lanes, k.lanes, k.lanes);
-  run({k, l.convolution(), false}, d, d.x.read(), bias.data(), y.floats(), false, relu);
+  run(native_cpu::winograd_forward(k, l.convolution(), false, 1), d, d.x.read(), bias.data(), y.floats(), false, relu);
   plain::conv2d_forward<double>(d.x.exact(), d.kernel.data(), exact_bias.data(), y.result(), l.window());
   if (relu)
     for (double& v : y.values) v = v < 0 ? 0 : v;
@@ -150,18 +154,52 @@ void check_forward(layer const& l, native_cpu::kernels const& k, bool relu) {
   for (double& b : bound) b += 2;
   check_within(y.found(), y.values, bound, roundings(l.in.channels));
   CHECK(y.others_are_untouched());
+  for (int threads : {1, 3}) {
+    block_tensor same(l.batch, l.out(), k.lanes, k.lanes, k.lanes);
+    run(native_cpu::winograd_small(k, l.convolution(), false, threads), d, d.x.read(), bias.data(), same.floats(),
+        false, relu);
+    CHECK(same_bits(same.found(), y.found()));
+    CHECK(same.others_are_untouched());
+  }
+}
+
+/// Compares the moments that the pass for few tiles computes with those of the other one, for several threads.
+void check_moments(layer const& l, native_cpu::kernels const& k) {
+  if (!native_cpu::winograd_small::suits(l.batch, l.out())) return;
+  data const d(l, k.lanes);
+  block_tensor const y(l.batch, l.out(), k.lanes);
+  std::vector<std::vector<double>> all;
+  for (int threads : {1, 4}) {
+    native_cpu::winograd_forward const larger(k, l.convolution(), false, threads);
+    native_cpu::winograd_small const small(k, l.convolution(), false, threads);
+    for (native_cpu::convolution_pass const* pass : {static_cast<native_cpu::convolution_pass const*>(&larger),
+                                                     static_cast<native_cpu::convolution_pass const*>(&small)}) {
+      CHECK(pass->records() == 1);
+      std::vector<double> moments(static_cast<std::size_t>(pass->moments()), -1.0);
+      run(*pass, d, d.x.read(), nullptr, y.floats(), false, false, moments.data());
+      all.push_back(std::move(moments));
+    }
+  }
+  for (std::vector<double> const& moments : all) CHECK(moments == all.front());
 }
 
 void check_data(layer const& l, native_cpu::kernels const& k, bool accumulate) {
   data d(l, k.lanes);
   block_tensor dx(l.batch, l.in, k.lanes, 0, k.lanes);
   if (accumulate) dx.draw(9);
-  run({k, l.convolution(), true}, d, d.dy.read(), nullptr, dx.floats(), accumulate, false);
+  run(native_cpu::winograd_forward(k, l.convolution(), true, 2), d, d.dy.read(), nullptr, dx.floats(), accumulate,
+      false);
   plain::conv2d_backward_data<double>(d.dy.exact(), d.kernel.data(), dx.result(), l.window(), accumulate);
   numbers bound = forward_bound(l.batch, d.dy.values, l.out(), d.kernel, l.in, 2 - l.pad, true);
   for (double& b : bound) b += accumulate ? 2 : 0;
   check_within(dx.found(), dx.values, bound, roundings(l.filters));
   CHECK(dx.others_are_untouched());
+  block_tensor same(l.batch, l.in, k.lanes, 0, k.lanes);
+  if (accumulate) same.draw(9);
+  run(native_cpu::winograd_small(k, l.convolution(), true, 2), d, d.dy.read(), nullptr, same.floats(), accumulate,
+      false);
+  CHECK(same_bits(same.found(), dx.found()));
+  CHECK(same.others_are_untouched());
 }
 
 std::vector<float> weights(layer const& l, native_cpu::kernels const& k, int threads, data const& d) {
@@ -184,11 +222,12 @@ TEST_CASE("F(4x4, 3x3) against double, with every instruction set", "[native]") 
       check_forward(l, k, true);
       check_data(l, k, false);
       check_data(l, k, true);
+      check_moments(l, k);
       data const d(l, k.lanes);
       auto const found = weights(l, k, 1, d);
       for (int threads : {2, 3, 4, 7, 16}) {
         auto const again = weights(l, k, threads, d);
-        CHECK(std::memcmp(found.data(), again.data(), found.size() * sizeof(float)) == 0);
+        CHECK(same_bits(found, again));
       }
       numbers wanted(d.kernel.size());
       plain::conv2d_backward_weights<double>(d.x.exact(), d.dy.exact(), wanted.data(), nullptr, l.window());
@@ -204,13 +243,14 @@ TEST_CASE("a tile's numbers do not depend on the other samples of the batch", "[
     layer const many{9, {24, 7, 9}, 80, 1}, one{1, many.in, many.filters, many.pad};
     data const d(many, k.lanes);
     block_tensor const y(many.batch, many.out(), k.lanes);
-    run({k, many.convolution(), false}, d, d.x.read(), nullptr, y.floats(), false, false);
+    run(native_cpu::winograd_forward(k, many.convolution(), false, 1), d, d.x.read(), nullptr, y.floats(), false,
+        false);
     auto const all = y.found();
     for (int n = 0; n < many.batch; ++n) {
       view<float const> x = d.x.read();
       x.data += 1LL * n * x.buffer_channels * x.shape.area(), x.batch = 1;
       block_tensor const alone(1, one.out(), k.lanes);
-      run({k, one.convolution(), false}, d, x, nullptr, alone.floats(), false, false);
+      run(native_cpu::winograd_small(k, one.convolution(), false, 1), d, x, nullptr, alone.floats(), false, false);
       auto const found = alone.found();
       CHECK(std::memcmp(found.data(), all.data() + static_cast<std::size_t>(n) * found.size(),
                         found.size() * sizeof(float)) == 0);

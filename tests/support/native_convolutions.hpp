@@ -7,6 +7,7 @@
 #include <dsl/detail/philox.hpp>
 #include <dsl/executors/native/direct_weights.hpp>
 #include <dsl/executors/native/winograd.hpp>
+#include <dsl/executors/native/winograd_small.hpp>
 #include <dsl/operations/conv2d/loops.hpp>
 
 #include <cmath>

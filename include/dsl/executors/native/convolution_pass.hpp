@@ -60,4 +60,16 @@ class convolution_weights {
   ~convolution_weights() = default;
 };
 
+/// Returns into how many groups of output channels each of `blocks` blocks of pixels is divided to keep the threads
+/// busy. If the groups of a block each copy or transform its input, there are as few groups as possible.
+constexpr int output_groups(int blocks, int tiles, int threads, bool copies) {
+  int const most = copies && threads < tiles ? threads : tiles;
+  int groups = 1;
+  for (int items = blocks; groups < most && items < 4 * threads; items = blocks * groups) {
+    if (copies && items % threads == 0) break;
+    ++groups;
+  }
+  return groups;
+}
+
 }  // namespace dsl::native_cpu::TYPENET_MODE

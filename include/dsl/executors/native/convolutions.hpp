@@ -13,6 +13,7 @@
 #include <dsl/executors/native/direct_weights.hpp>
 #include <dsl/executors/native/group_slices.hpp>
 #include <dsl/executors/native/winograd.hpp>
+#include <dsl/executors/native/winograd_small.hpp>
 
 #include <cstdint>
 #include <string>
@@ -25,8 +26,9 @@ struct parameter_versions {
   std::uint64_t const* frozen = nullptr;
 };
 
-/// The packed kernel that the passes of a node read, for any batch size. If only inference reads it, or if it is
-/// frozen, it is kept until its parameters change. Otherwise it belongs to one pass, and each step packs it again.
+/// The packed kernel that the passes of a node read, for all batch sizes with the same algorithms. If only inference
+/// reads it, or if it is frozen, it is kept until its parameters change. Otherwise it belongs to one pass, and each
+/// step packs it again.
 struct packed_kernel {
   node const* of = nullptr;
   int batch_norm = -1;                         // node that is folded into it; -1: none
@@ -122,7 +124,8 @@ class convolutions {
   struct pass {
     host::bound_step<float> const* step = nullptr;
     convolution shape{};
-    bool data = false;  // computes a data gradient, or the forward pass of a conv2d_transpose
+    bool data = false;   // computes a data gradient, or the forward pass of a conv2d_transpose
+    bool small = false;  // it has parts that are winograd_small
     detail::chain<part> parts{};
     blocked_copy from{}, to{};
     packed_kernel own{};  // of training, where each step packs it
@@ -147,7 +150,7 @@ class convolutions {
   template <class F>
   [[gnu::cold]] void for_each_list(F f) {
     f(passes_, kept_[0]), f(weights_, kept_[1]), f(choices_, kept_[2]);
-    f(direct_, kept_[3]), f(winograd_passes_, kept_[4]), f(depthwise_, kept_[5]);
+    f(direct_, kept_[3]), f(winograd_passes_, kept_[4]), f(depthwise_, kept_[5]), f(winograd_small_, kept_[9]);
     f(direct_weights_, kept_[6]), f(winograd_weights_, kept_[7]), f(depthwise_weights_, kept_[8]);
   }
 
@@ -201,10 +204,15 @@ class convolutions {
       convolution const one = slice(c, s);
       bool const tiles = suits_winograd(one, unrolled);
       note(*p.step, what, tiles ? "F(4x4, 3x3)" : "direct", s.groups);
-      if (tiles) p.parts.emplace(part{s, &winograd_passes_.emplace(at_.kernels(), small(one), p.data)});
+      bool const few = tiles && winograd_small::suits(c.batch, p.data ? c.in : c.out);
+      p.small |= few;
+      if (few)
+        p.parts.emplace(part{s, &winograd_small_.emplace(at_.kernels(), small(one), p.data, at_.threads())});
+      else if (tiles)
+        p.parts.emplace(part{s, &winograd_passes_.emplace(at_.kernels(), small(one), p.data, at_.threads())});
       for (int i = 0; !tiles && i < phases; ++i)
-        p.parts.emplace(
-            part{s, &direct_.emplace(at_.kernels(), one, grid(one, p.data, i, unrolled), p.data, unrolled)});
+        p.parts.emplace(part{
+            s, &direct_.emplace(at_.kernels(), one, grid(one, p.data, i, unrolled), p.data, unrolled, at_.threads())});
     }
   }
   [[gnu::cold]] static gathering grid(convolution const& c, bool data, int phase, bool unrolled) {
@@ -225,7 +233,7 @@ class convolutions {
       if (q.slices.groups > 1) dense = most(dense, dense_kernel(q.slices, area(c)));
     }
     bool const folds = s.step->batch_norm >= 0;
-    p.kernel = training ? &p.own : &kernel_of(s, data, unrolled);
+    p.kernel = training ? &p.own : &kernel_of(p, unrolled);
     bool const has_bias = s.step->what == action::forward && (folds || s.parameter(role::bias));
     if (has_bias && p.kernel->bias.size() == 0)
       p.kernel->bias.allocate(
@@ -241,13 +249,14 @@ class convolutions {
   }
   /// Returns the kernel that a step's pass reads and that is kept. Programs whose inputs have the same layout share it.
   /// Layouts may differ: after a dropout, only inference may read the image itself.
-  [[gnu::cold]] packed_kernel& kernel_of(host::bound_step<float> const& s, bool data, bool unrolled) {
-    int const norm = data ? -1 : s.step->batch_norm;
-    int const form = 4 * at_.lanes() + 2 * unrolled + winograd_;
+  [[gnu::cold]] packed_kernel& kernel_of(pass const& p, bool unrolled) {
+    host::bound_step<float> const& s = *p.step;
+    int const norm = p.data ? -1 : s.step->batch_norm;
+    int const form = 8 * at_.lanes() + 4 * p.small + 2 * unrolled + winograd_;
     for (packed_kernel& k : kernels_)
-      if (k.of == s.node && k.batch_norm == norm && k.data == data && k.form == form) return k;
+      if (k.of == s.node && k.batch_norm == norm && k.data == p.data && k.form == form) return k;
     packed_kernel& made = kernels_.emplace();
-    made.of = s.node, made.batch_norm = norm, made.data = data, made.form = form;
+    made.of = s.node, made.batch_norm = norm, made.data = p.data, made.form = form;
     bool const frozen = s.node->frozen && (norm < 0 || graph_.nodes[norm].frozen);
     made.newest = frozen ? versions_.frozen : versions_.all;
     return made;
@@ -394,12 +403,13 @@ class convolutions {
   detail::chain<weights_pass> weights_;
   detail::chain<direct_pass> direct_;
   detail::chain<winograd_forward> winograd_passes_;
+  detail::chain<winograd_small> winograd_small_;
   detail::chain<depthwise_pass> depthwise_;
   detail::chain<direct_weights> direct_weights_;
   detail::chain<winograd_weights> winograd_weights_;
   detail::chain<depthwise_weights> depthwise_weights_;
   detail::chain<choice> choices_;
-  int kept_[9] = {};  // the numbers of what complete programs have, in the order of for_each_list
+  int kept_[10] = {};  // the numbers of what complete programs have, in the order of for_each_list
 };
 
 }  // namespace dsl::native_cpu::TYPENET_MODE

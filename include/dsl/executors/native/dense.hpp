@@ -20,9 +20,9 @@ class dense {
         x_(what_ == action::backward_data ? plain::read_only(s.to) : s.x),
         y_(what_ == action::forward ? plain::read_only(s.to) : s.dy),
         shape_{1, {x_.shape.channels, 1, x_.batch}, {y_.shape.channels, 1, x_.batch}, {}},
-        pass_(at.kernels(), shape_, forward_gathering(shape_, false), false, false),
-        data_(at.kernels(), shape_, data_gathering(shape_, 0, 0), true, false),
-        weights_(at.kernels(), shape_, false, at.pool().threads()) {
+        pass_(at.kernels(), shape_, forward_gathering(shape_, false), false, false, at.threads()),
+        data_(at.kernels(), shape_, data_gathering(shape_, 0, 0), true, false, at.threads()),
+        weights_(at.kernels(), shape_, false, at.threads()) {
     long long const packed = what_ == action::forward         ? pass_.packed() + numbers(y_)
                              : what_ == action::backward_data ? data_.packed()
                                                               : weights_.sums();

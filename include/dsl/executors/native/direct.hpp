@@ -172,7 +172,8 @@ template <class F>
 class direct_pass final : public convolution_pass {
  public:
   /// `turned` selects the data gradient, in which `from` is dy and `to` is dx.
-  [[gnu::cold]] direct_pass(kernels const& k, convolution const& c, gathering const& g, bool turned, bool unrolled)
+  [[gnu::cold]] direct_pass(kernels const& k, convolution const& c, gathering const& g, bool turned, bool unrolled,
+                            int threads)
       : kernels_(k),
         gathering_(g),
         convolution_(c),
@@ -194,7 +195,7 @@ class direct_pass final : public convolution_pass {
     column_blocks_ = (gathering_.columns + block_columns_ - 1) / block_columns_;
     row_blocks_ = (gathering_.rows + block_rows_ - 1) / block_rows_;
     int const blocks = c.batch * row_blocks_ * column_blocks_;
-    groups_ = blocks >= 8 || blocks == 0 ? 1 : least(8 / blocks, column_tiles(out_));
+    if (blocks > 0) groups_ = output_groups(blocks, column_tiles(out_), threads, !flat_);
   }
 
   long long packed() const override { return 1LL * gathering_.places.size() * in_ * lanes() * out_ * lanes(); }

@@ -177,37 +177,26 @@ template <int L, class Matrix>
                    });
 }
 
-/// Transforms the kernels (out, in, R, R) of one input and a vector of outputs: G w G^T. `turned` selects the kernels
-/// of the data gradient, which exchange inputs and outputs and have their rows and columns in reverse order.
+/// Transforms kernels, each for a vector of outputs: G w G^T. Kernel i has a vector for each of its places.
 struct kernels_in_call {
-  float const* kernels;
-  int in;   // of the parameter, not of the pass
-  int out;  // of the parameter
-  bool turned;
-  int k;       // of the pass: which input
-  int column;  // of the pass: the first of L outputs
-  float* to;
+  float const* from;  // kernel i, place j: from + (i * places + j) * L
+  float* to;          // kernel i, product p: to + i * L + p * product
   long long product;
+  int count;
 };
 
 template <int L, class Matrix>
 [[gnu::always_inline]] inline void transform_kernels_in(kernels_in_call const& c) {
   constexpr int Rows = Matrix::map.rows, Columns = Matrix::map.columns;
   using floats = typename vector<L>::type;
-  float w[Columns * Columns * L];
-  constexpr int area = Columns * Columns;
-  int const inputs = c.turned ? c.out : c.in, outputs = c.turned ? c.in : c.out;
-  for (int l = 0; l < L; ++l) {
-    int const o = c.column + l;
-    bool const there = c.k < inputs && o < outputs;  // false for the unused lanes of a block
-    float const* const from = c.kernels + (c.turned ? 1LL * c.k * c.in + o : 1LL * o * c.in + c.k) * area;
-    for (int i = 0; i < area; ++i) w[i * L + l] = there ? from[c.turned ? area - 1 - i : i] : 0.0F;
+  float const* from = c.from;
+  for (int n = 0; n < c.count; ++n, from += Columns * Columns * L) {
+    float* const to = opaque(c.to + n * L);
+    transform<L, Matrix>([&](int i, int j, floats& v)
+                             __attribute__((always_inline)) { load<L>(v, from + (i * Columns + j) * L); },
+                         [&](int i, int j, floats const& v)
+                             __attribute__((always_inline)) { store<L>(to + (i * Rows + j) * c.product, v); });
   }
-  float* const to = opaque(c.to);
-  transform<L, Matrix>([&](int i, int j, floats& v)
-                           __attribute__((always_inline)) { load<L>(v, w + (i * Columns + j) * L); },
-                       [&](int i, int j, floats const& v)
-                           __attribute__((always_inline)) { store<L>(to + (i * Rows + j) * c.product, v); });
 }
 
 /// Transforms sums of products, added up over `parts` of the batch in order, to the gradient of the kernels (out, in,

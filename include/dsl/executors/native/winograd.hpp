@@ -39,6 +39,7 @@ class winograd_tiles {
 
  protected:
   static constexpr int step = f43::matrices.outputs;
+  static constexpr int taps = 9;  // places of a kernel
   static constexpr int size = f43::matrices.products;
   static constexpr int products = size * size;
 
@@ -47,6 +48,30 @@ class winograd_tiles {
   /// columns to its left.
   tile_range range(int first, int count, int top, int left) const {
     return {first, count, rows_, columns_, step, top, left};
+  }
+  /// Computes `count` rows of a product for one tile of columns. `c` describes the first of them; its start is the same
+  /// for all rows, or C itself.
+  void multiply(product_call c, int vectors, int count) const {
+    for (int row = 0; row < count;) {
+      int const rows = next_rows(count - row, kernels_.rows[vectors]);
+      if (c.start_row != 0) c.start = c.c;
+      kernels_.product[vectors][rows](c);
+      c.a += rows * c.a_row, c.c += rows * c.c_row, row += rows;
+    }
+  }
+  /// Copies the kernels (out, in, 3, 3) of one input and of the outputs from `column` on to a vector for each place.
+  /// `turned` selects the kernels of the data gradient, which exchange inputs and outputs and have their rows and
+  /// columns in reverse order.
+  void read_kernels(float const* kernels, shape const& in, shape const& out, bool turned, int input, int column,
+                    float* to) const {
+    int const inputs = turned ? out.channels : in.channels, outputs = turned ? in.channels : out.channels;
+    for (int l = 0; l < kernels_.lanes; ++l) {
+      int const o = column + l;
+      bool const there = input < inputs && o < outputs;  // false for the unused lanes of a block
+      float const* const from =
+          kernels + (turned ? 1LL * input * in.channels + o : 1LL * o * in.channels + input) * taps;
+      for (int i = 0; i < taps; ++i) to[i * kernels_.lanes + l] = there ? from[turned ? taps - 1 - i : i] : 0.0F;
+    }
   }
 
   kernels const& kernels_;
@@ -62,7 +87,7 @@ class winograd_tiles {
 class winograd_forward final : public convolution_pass, winograd_tiles {
  public:
   /// `turned` selects the data gradient, which reads dy and writes dx.
-  winograd_forward(kernels const& k, convolution3x3 const& c, bool turned)
+  winograd_forward(kernels const& k, convolution3x3 const& c, bool turned, int threads)
       : winograd_tiles(k, c.batch, turned ? c.out.channels : c.in.channels, turned ? c.in.channels : c.out.channels,
                        turned ? c.in : c.out),
         shape_(c),
@@ -72,7 +97,7 @@ class winograd_forward final : public convolution_pass, winograd_tiles {
     tiles_ = (fit < 24 ? 24 : fit > 96 ? 96 : fit) / rows * rows;
     tiles_ = least(tiles_, all_);
     blocks_ = (all_ + tiles_ - 1) / tiles_;
-    groups_ = blocks_ >= 8 ? 1 : least(8 / blocks_, column_tiles(out_));
+    groups_ = output_groups(blocks_, column_tiles(out_), threads, true);
   }
 
   long long packed() const override { return products * apart(matrix()); }
@@ -83,13 +108,13 @@ class winograd_forward final : public convolution_pass, winograd_tiles {
   int pack_items() const override { return in_ * lanes(); }
   /// Packs the part of one input channel.
   void pack(int item, float const* kernels, float* to) const override {
+    float w[most_vectors * taps * 16];
     for (int i = 0; i < column_tiles(out_); ++i) {
       column_tile const t = column_tile_at(i, out_);
-      for (int v = t.first; v < t.first + t.vectors; ++v)
-        kernels_.kernels_in(
-            {kernels, shape_.in.channels, shape_.out.channels, turned_, item, v * lanes(),
-             to + 1LL * t.first * lanes() * in_ * lanes() + (1LL * item * t.vectors + v - t.first) * lanes(),
-             apart(matrix())});
+      for (int v = 0; v < t.vectors; ++v)
+        read_kernels(kernels, shape_.in, shape_.out, turned_, item, (t.first + v) * lanes(), w + v * taps * lanes());
+      long long const at = 1LL * t.first * lanes() * in_ * lanes() + 1LL * item * t.vectors * lanes();
+      kernels_.kernels_in({w, to + at, apart(matrix()), t.vectors});
     }
   }
 
@@ -110,25 +135,21 @@ class winograd_forward final : public convolution_pass, winograd_tiles {
     for (int p = 0; p < products; ++p)
       for (int i = mine.begin; i < mine.end; ++i) {
         column_tile const t = column_tile_at(i, out_);
-        product_call c{.a = v.data + p * v.product,
-                       .a_row = L,
-                       .a_block = 1LL * count * L,
-                       .taps = &tap,
-                       .tap_count = 1,
-                       .blocks = in_,
-                       .b = packed + p * apart(matrix()) + 1LL * t.first * L * in_ * L,
-                       .start = zeros,
-                       .start_row = 0,
-                       .start_vector = L,
-                       .c = m.data + p * m.product + 1LL * t.first * count * L,
-                       .c_row = L,
-                       .c_vector = 1LL * count * L,
-                       .relu = false};
-        for (int row = 0; row < count;) {
-          int const rows = next_rows(count - row, kernels_.rows[t.vectors]);
-          kernels_.product[t.vectors][rows](c);
-          c.a += rows * c.a_row, c.c += rows * c.c_row, row += rows;
-        }
+        multiply({.a = v.data + p * v.product,
+                  .a_row = L,
+                  .a_block = 1LL * count * L,
+                  .taps = &tap,
+                  .tap_count = 1,
+                  .blocks = in_,
+                  .b = packed + p * apart(matrix()) + 1LL * t.first * L * in_ * L,
+                  .start = zeros,
+                  .start_row = 0,
+                  .start_vector = L,
+                  .c = m.data + p * m.product + 1LL * t.first * count * L,
+                  .c_row = L,
+                  .c_vector = 1LL * count * L,
+                  .relu = false},
+                 t.vectors, count);
       }
     tiled_tensor to = tiled({y.data, y.shape, y.batch, y.block, y.buffer_channels, y.channel});
     column_tile const last = column_tile_at(mine.end - 1, out_);
