@@ -28,21 +28,20 @@ intro = """\
 
 <!-- Written by tests/interchange/keras_applications_test.py --table. -->
 
-The table lists the networks of `dsl::models::keras` in `<dsl/models.hpp>`, with 1000 classes. A row of the table has
-Keras's name; `ResNet50V2` is the type `dsl::models::keras::resnet50_v2<>`. Parameters are Keras's `count_params()`, with
-the running statistics. The EfficientNets of Keras have 7 numbers more, in a layer `normalization` for the images.
-Multiply-adds are those of convolutions and dense layers for one image, and nodes are the operations of the graph that
-the compiler checks and plans. `scripts/test models` saves random weights of each model with Keras, loads all of them by
-their places in the file, and compares the predictions.
+The table lists the networks of `dsl::models::keras` in `<dsl/models.hpp>`, with 1000 classes. The table uses Keras's
+names: `ResNet50V2`, for example, is the type `dsl::models::keras::resnet50_v2<>`. Parameters are Keras's
+`count_params()`, with the running statistics. In Keras, `EfficientNetB0` to `EfficientNetB7` have 7 numbers more, in a
+layer `normalization` for the images. Multiply-adds are those of convolutions and dense layers for one image, and nodes
+are the operations of the graph that the compiler checks and plans. `scripts/test models` saves random weights of each
+model with Keras, loads all of them by their places in the file, and compares the predictions.
 
 | Model | Image | Parameters | Multiply-adds | Nodes |
 |---|---|---|---|---|
 """
 outro = """
 `NASNetLarge` and `NASNetMobile` are missing, since they crop images.
-The probabilities of the others were last compared with Keras 3.15 and PyTorch 2.15 on 2026-11-27, on `onednn`, those
-of `ConvNeXtXLarge` on `native`, too. The largest difference, relative to the largest probability, was 4.7e-6, in
-`ResNet50`.
+The probabilities of the others were last compared with Keras 3.15 on 2026-11-27, on `onednn`, those of `ConvNeXtXLarge`
+on `native`, too. The largest difference, relative to the largest probability, was 4.7e-6, in `ResNet50`.
 
 The networks have no layers that normalise images. Normalise the images as the model in Keras does, or as
 `preprocess_input` of its module does. Some of the models need options of `load_keras_h5`:
