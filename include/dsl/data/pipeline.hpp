@@ -104,7 +104,7 @@ class batch_loader {
   /// that error, which ends the epoch.
   [[gnu::cold]] batch const* next();
   /// Returns the batch that next() will return, if a thread has already made it; otherwise null. The batch stays valid
-  /// until the second call of next().
+  /// until next() has been called twice more.
   [[gnu::cold]] batch const* coming();
 
  private:

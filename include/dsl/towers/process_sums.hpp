@@ -51,8 +51,9 @@ class process_sums {
  private:
   long long begin_of(int process, long long count) const { return count * process / processes(); }
 
-  /// Sends each process its part of the numbers of all ranks of this process, rank by rank. If there are heads, the
-  /// rank's head precedes its numbers.
+  /// Sends to each process q, for each rank of this process in turn, the rank's numbers from begin_of(q) to
+  /// begin_of(q + 1), and returns what arrives here. If `heads` is not null, a further number, the rank's head,
+  /// precedes its numbers.
   template <class T>
   T const* exchange_parts(char const* what, void* const* data, T const* heads, long long count) {
     int const extra = heads ? 1 : 0;

@@ -133,8 +133,9 @@ inline constexpr double enqueuing_milliseconds = 0.05;
 namespace dsl::cu::TYPENET_MODE {
 
 /// Returns how long each plan takes with these tensors, which stay in the cache if they fit. The first plan that runs
-/// is always timed. `workspace` must suffice for every plan. The content of the written tensor is lost. The stream
-/// must not be capturing. Throws executor_error if the device fails, or a call that is not specific to a plan.
+/// is always timed, however little time there is. `workspace` must suffice for every plan. The content of the written
+/// tensor is lost. The stream must not be capturing. Throws executor_error if the device fails, or if a call fails that
+/// is not specific to a plan.
 [[gnu::cold]] inline plan_times time_plans(cudnn_handle& h, cudaStream_t s, std::vector<convolution_plan> const& plans,
                                            convolution_tensors const& t, void* workspace, timing_options const& o = {},
                                            first_run const& first = {}) {

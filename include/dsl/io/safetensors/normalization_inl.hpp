@@ -22,7 +22,7 @@ namespace dsl::detail::TYPENET_MODE {
 inline constexpr std::string_view mean_name = "typenet.mean", deviation_name = "typenet.deviation";
 
 /// If all numbers in each channel are equal, returns how many numbers a channel has; otherwise returns 1. The reader
-/// accepts only all numbers, or one number per channel.
+/// accepts either all numbers or one number per channel, and nothing else.
 TYPENET_INLINE std::size_t equal_run(std::vector<float> const& all, shape const& of) {
   std::size_t const run = all.size() / static_cast<std::size_t>(of.channels);
   for (std::size_t i = 0; i < all.size(); ++i)
