@@ -50,7 +50,8 @@ class picture_source final : public sample_source {
   std::vector<std::string> const& files() const { return files_; }
 
  private:
-  /// Returns the position of "cats/1.png" in "animals/cats/1.png": the identity does not depend on where the folder is.
+  /// Returns where the part CLASS/FILE of a path begins. identity() uses only this part, so that it does not depend on
+  /// where the data's folder is.
   static std::size_t above_class(std::string const& file) {
     std::size_t const last = file.rfind('/');
     if (last == file.npos || last == 0) return 0;

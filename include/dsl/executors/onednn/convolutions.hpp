@@ -237,8 +237,8 @@ class convolutions {
     set(1, w.columns(), in.width, out.width);
   }
 
-  /// Returns a tensor's layout for the library. The tensor is a whole buffer or, at batch 1, a slice, which is then
-  /// contiguous, too.
+  /// Returns the layout that describes a tensor to oneDNN. The tensor is contiguous: a whole buffer or, at batch 1, a
+  /// range of a buffer's channels.
   [[gnu::cold]] static layout layout_of(view<float const> const& v) {
     return {dims{{v.batch, v.shape.channels, v.shape.height, v.shape.width}}, v.block == 1   ? dnnl_abcd
                                                                               : v.block == 8 ? dnnl_aBcd8b

@@ -62,8 +62,8 @@ class keras_layers {
 namespace dsl::keras_h5::TYPENET_MODE {
 
 /// Returns the groups in which a Sequential or Functional model without nested models saves its layers: a group such as
-/// "layers/conv2d_1" for each layer with parameters, in the network's order. `fused_activations` matters only if
-/// branches have different lengths.
+/// "layers/conv2d_1" for each layer with parameters, in the network's order. `of.fused_activations` matters only
+/// if branches have different lengths.
 [[gnu::cold]] std::vector<std::string> groups(graph_view const& g, model_layers const& of = {});
 
 }  // namespace dsl::keras_h5::TYPENET_MODE

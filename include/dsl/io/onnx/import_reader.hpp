@@ -192,8 +192,8 @@ class onnx_reader {
   [[gnu::cold]] onnx_value normalised(onnx_value const& x, op kind, int groups, double epsilon);
   [[gnu::cold]] void read_instance_norm();
   [[gnu::cold]] void read_group_norm();
-  /// Whether a BatchNormalization only scales and shifts the normalisation before it; if so, reads it as gamma and
-  /// beta.
+  /// If a BatchNormalization only scales and shifts the normalisation before it, takes its numbers as that
+  /// normalisation's gamma and beta, and returns true.
   [[gnu::cold]] bool read_scale_and_shift();
   [[gnu::cold]] void read_response_norm();
   /// Returns the axis of a softmax. Sets `flattens` if the softmax is over all axes from that one on, as before
