@@ -99,7 +99,7 @@ auto t = compile<working>(sgd{.lr = 0.01});
 
 namespace loss_is_forgotten {
 using model = network<features<4>, dense<16>, relu, dense<1>>;
-// MARKED: loss: categorical_crossentropy takes probabilities
+// MARKED: loss: no loss is given, and the default, categorical_crossentropy, takes probabilities
 auto t = compile<model>(sgd{.learning_rate = 0.01});
 }  // namespace loss_is_forgotten
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // EXPECT: memory_budget: its third argument must be a network on one device, or a pipeline<...> of one, that has no budget yet
 // EXPECT-RE: budget_takes_a_network<.*64, .*268435456
-// The constants of what has no budget are unknown, so that an assertion about them is no second error.
+// If a memory_budget<...> is refused, its constants are unknown, so an assertion about them gives no second error.
 #include <dsl/language.hpp>
 #include <dsl/placement.hpp>
 

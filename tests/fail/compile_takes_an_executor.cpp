@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: compile: its first argument must be an executor, such as native{}, or, to run on the default native{}, the optimizer
+// EXPECT: compile: its first argument must be an executor, such as native{}; the executor may be left out, and then the first argument is the optimizer
 // EXPECT-RE: compile_takes_an_executor<.*int
 #include <dsl/dsl.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: loss: categorical_crossentropy takes probabilities; end the network in softmax, or in softmax2d for a class per pixel, or give compile() another loss
+// EXPECT: loss: no loss is given, and the default, categorical_crossentropy, takes probabilities; end the network in softmax, or in softmax2d for a class per pixel, or give compile() another loss, as in {.loss = loss::mean_squared_error}
 // EXPECT-RE: crossentropy_takes_probabilities<.*(dsl::network<.*dsl::dense<10>>|Network=model), (Last=)?.*(dense|op\)8)
 // Without options, the loss is known to be cross-entropy. With options, compile() throws an option_error instead.
 #include <dsl/dsl.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: node: op::custom needs a custom_op with all four functions, and facts that declare one input, no parameters and nothing kept for the backward pass; an operation in place must keep its input's shape
+// EXPECT: node: op::custom needs a custom_op with all four functions, and facts that declare one input, no parameters and nothing kept for the backward pass; give the missing function, or correct the facts
 // EXPECT-RE: custom_operations_are_complete<.*dsl::at<1>, (Layer=)?negate
 // One function is enough for predictions in float, but training would call a null pointer.
 #include <dsl/language.hpp>

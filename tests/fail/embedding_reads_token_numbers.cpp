@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: embedding: it must read an input of the network with one channel, such as token_numbers<...>; put it directly after that input
+// EXPECT: embedding: it must directly follow an input of the network that has one channel, such as token_numbers<...>; move it there
 // EXPECT-RE: dsl::at<1>, (Layer=)?dsl::embedding<96, 8>, (Channels=)?1, (IsInput=)?(false|0)
 #include <dsl/language.hpp>
 

@@ -3,8 +3,8 @@
 // EXPECT[clang]: use of class template 'dsl::batch_norm' requires template arguments
 // EXPECT[nvcc]: argument list for class template "dsl::batch_norm" is missing
 // After the error, nvcc continues with the class and treats everything that depends on it as unknown; the network then
-// adds no second error. GCC and Clang continue with a class that has no base and is therefore no layer, so the network
-// is not used with these compilers here.
+// adds no second error. GCC and Clang continue as if block had no base class. It is then no layer, and a network with
+// it would give a second error. For these compilers, the test therefore uses no network.
 #include <dsl/language.hpp>
 
 #ifdef FIXED

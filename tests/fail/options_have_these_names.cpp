@@ -3,7 +3,7 @@
 // EXPECT-RE[gcc]: use of deleted function .*fit\(
 // EXPECT[clang]: call to deleted member function 'fit'
 // EXPECT[nvcc]: trainer::fit" matches the argument list
-// The compilers would otherwise only print that they cannot convert the list.
+// Without the deleted overload, the compilers would only print that they cannot convert the list.
 #include <dsl/dsl.hpp>
 
 #ifdef FIXED

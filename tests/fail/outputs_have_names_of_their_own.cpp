@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: named_output: another one has the same name, or the name is reserved (main, val and names that begin with val_); give it another name
+// EXPECT: named_output: another output has the same name; give one of them another name
 // EXPECT-RE: outputs_have_names_of_their_own<.*dsl::at<3>, (Layer=)?(dsl::named_output<.*|other)
 #include <dsl/language.hpp>
 

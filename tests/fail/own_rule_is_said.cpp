@@ -2,7 +2,7 @@
 // LINES: 5
 // EXPECT: layer: it breaks its own rule, but its member template 'broken' reports nothing; declare static constexpr bool holds in it, and static_assert(holds)
 // EXPECT-RE: own_rule_is_said<.*dsl::at<1>, (Layer=)?grouped<4>, (Said=)?(false|0|\(bool\)0)
-// The message tests other numbers than the rule, so its static_assert holds.
+// The condition in `broken` differs from the one in lower(), so the static_assert holds although the rule is broken.
 #include <dsl/language.hpp>
 
 /// Splits its channels into groups, which the number of channels must allow.

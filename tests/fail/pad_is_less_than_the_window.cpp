@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // EXPECT: pad: the padding on each side must be at least 0 and less than the window's height or width
 // EXPECT-RE: dsl::at<1>, (Layer=)?dsl::conv2d<64, .*7.*>, (Pad=)?7, (Window=)?7
-// With 7 rows of padding, the first window of 7 rows would not see the image.
+// 7 rows of padding below the image have room for a window of 7 rows that sees only zeros.
 #include <dsl/language.hpp>
 
 #ifdef FIXED

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // LINES: 8
-// EXPECT: replicate: towers with a memory_budget can't share the moments of batch_norm; remove synchronized(...) from the policy
+// EXPECT: replicate: towers with a memory_budget can't share the moments of batch_norm; leave synchronized(...), or .moments = tower_moments::synchronized, out of the policy
 // EXPECT-RE: towers_with_budgets_have_own_moments<.*(Synchronized=)?true
 #include <dsl/dsl.hpp>
 #include <dsl/towers.hpp>

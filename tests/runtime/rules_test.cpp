@@ -513,12 +513,15 @@ TEST_CASE("rules: what a softmax or a convolution gets is plausible, or intended
 }
 
 TEST_CASE("rules: an operation of your own is complete before anything calls it", "[rules]") {
-  auto const with = [&](std::function<void(custom_op&)> const& change, shape const& out = {4}) {
+  auto const why = [&](std::function<void(custom_op&)> const& change, shape const& out = {4}) {
     custom_op own = complete;
     change(own);
-    verdict const why = verdict_on({.kind = op::custom, .custom = &own}, {{4}}, out);
-    CHECK((why.holds() || why.broken == rule::custom_operations_are_complete));
-    return why.holds();
+    return verdict_on({.kind = op::custom, .custom = &own}, {{4}}, out);
+  };
+  auto const with = [&](std::function<void(custom_op&)> const& change, shape const& out = {4}) {
+    rule const broken = why(change, out).broken;
+    CHECK((broken == rule::holds || broken == rule::custom_operations_are_complete));
+    return broken == rule::holds;
   };
   using operations::makes;
   CHECK(with([](custom_op&) {}));
@@ -546,7 +549,9 @@ TEST_CASE("rules: an operation of your own is complete before anything calls it"
        {&operations::row::forward_in_place, &operations::row::gradient_in_place,
         &operations::row::gradient_over_input}) {
     CHECK(with([&](custom_op& own) { own.facts.*in_place = true; }));
-    CHECK_FALSE(with([&](custom_op& own) { own.facts.*in_place = true; }, {5, 3, 1}));
+    verdict const other = why([&](custom_op& own) { own.facts.*in_place = true; }, {5, 3, 1});
+    CHECK(other.broken == rule::operations_in_place_keep_their_shape);
+    CHECK((other.first == shape{4} && other.second == shape{5, 3, 1}));
   }
 }
 
@@ -587,14 +592,17 @@ TEST_CASE("rules: the network of an import as a whole", "[rules]") {
   for (char const* const taken : {"left", "main", "val", "val_x", "val_"}) {
     verdict const why = outputs("left", taken);
     INFO(taken);
-    CHECK(why.broken == rule::outputs_have_names_of_their_own);
+    bool const is_double = std::string(taken) == "left";
+    CHECK(why.broken == (is_double ? rule::outputs_have_names_of_their_own : rule::output_names_are_not_reserved));
     CHECK((why.depth == 1 && why.path[0] == 1));
   }
   for (char const* const free : {"value", "va", "val-x", "mains"}) CHECK(outputs("left", free).holds());
   verdict const apart = outputs("left", "right", 1);
   CHECK(apart.broken == rule::outputs_share_a_device);
   CHECK((apart.found == 1 && apart.wanted == 0));
-  CHECK(outputs("left", "right", 0, true).broken == rule::outputs_come_before_the_last_layer);
+  verdict const at_the_end = outputs("left", "right", 0, true);
+  CHECK(at_the_end.broken == rule::outputs_come_before_the_last_layer);
+  CHECK((at_the_end.depth == 1 && at_the_end.path[0] == 1));
   for (bool const is_last : {false, true}) {  // of two layers, what the network returns is the first one's input
     verdict const why = judged([&](builder& b) {
       value const in = input(b, image);
@@ -607,6 +615,7 @@ TEST_CASE("rules: the network of an import as a whole", "[rules]") {
       return in;
     });
     CHECK(why.broken == (is_last ? rule::outputs_come_before_the_last_layer : rule::values_are_read));
+    CHECK((!is_last || (why.depth == 1 && why.path[0] == 0)));
   }
 
   // A value that nothing reads is a mistake at its layer: layer 0 of layer 2, at most 24 deep.

@@ -72,6 +72,7 @@ enum class rule : unsigned char {
   devices_have_layers,
   outputs_have_layers,
   outputs_have_names_of_their_own,
+  output_names_are_not_reserved,
   outputs_come_before_the_last_layer,
   outputs_share_a_device,
   taps_are_read_before_their_name_is_used_again,
@@ -94,6 +95,7 @@ enum class rule : unsigned char {
   windows_lead_to_their_output,
   pools_are_not_dilated,
   custom_operations_are_complete,
+  operations_in_place_keep_their_shape,
   functions_have_a_derivative,
   children_are_left,
   is_reported,  // an error in a type of the network; the compiler has said so

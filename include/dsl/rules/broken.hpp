@@ -78,8 +78,9 @@ struct compile_takes_a_network {
 template <class Network, op Last, bool GivesProbabilities>
 struct crossentropy_takes_probabilities {
   static_assert(GivesProbabilities,
-                "loss: categorical_crossentropy takes probabilities; end the network in softmax, or in softmax2d for "
-                "a class per pixel, or give compile() another loss");
+                "loss: no loss is given, and the default, categorical_crossentropy, takes probabilities; end the "
+                "network in softmax, or in softmax2d for a class per pixel, or give compile() another loss, as in "
+                "{.loss = loss::mean_squared_error}");
 };
 
 template <class Image, shape Size>
@@ -157,9 +158,10 @@ struct pad_is_less_than_the_window {
 template <class At, class Layer, int Position>
 struct options_belong_to_the_layer {
   static_assert(Position == 0,
-                "options: the layer does not have one of its options, or it is given twice, or a number comes after a "
-                "named option, or an average pool's ceil_mode before its count_padding<false>; the error's last "
-                "template argument is the position of that option among the layer's arguments, counted from 1");
+                "options: the layer cannot take one of its arguments: it has no such option, or the option is given "
+                "twice, or a number comes after a named option, or an average pool's ceil_mode comes before its "
+                "count_padding<false>; the error's last template argument is the position of that argument, counted "
+                "from 1");
 };
 
 /// Reported for kernels that detail::meets() rejects, all of which are larger than their input.
@@ -311,8 +313,8 @@ struct embedding_has_a_vocabulary {
 template <class At, class Layer, int Channels, bool IsInput>
 struct embedding_reads_token_numbers {
   static_assert(Channels == 1 && IsInput,
-                "embedding: it must read an input of the network with one channel, such as token_numbers<...>; put it "
-                "directly after that input");
+                "embedding: it must directly follow an input of the network that has one channel, such as "
+                "token_numbers<...>; move it there");
 };
 
 template <class At, class Layer, int Branches, int Channels>

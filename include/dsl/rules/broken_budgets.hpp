@@ -33,8 +33,8 @@ struct pipelines_go_inside_budgets {
 template <class Network, bool Synchronized>
 struct towers_with_budgets_have_own_moments {
   static_assert(!Synchronized,
-                "replicate: towers with a memory_budget can't share the moments of batch_norm; remove "
-                "synchronized(...) from the policy");
+                "replicate: towers with a memory_budget can't share the moments of batch_norm; leave "
+                "synchronized(...), or .moments = tower_moments::synchronized, out of the policy");
 };
 
 template <class Executor, bool ComputesAgain>

@@ -104,7 +104,15 @@ template <class At, class Layer, bool Complete = false>
 struct custom_operations_are_complete {
   static_assert(Complete,
                 "node: op::custom needs a custom_op with all four functions, and facts that declare one input, no "
-                "parameters and nothing kept for the backward pass; an operation in place must keep its input's shape");
+                "parameters and nothing kept for the backward pass; give the missing function, or correct the facts");
+};
+
+template <class At, class Layer, shape In, shape Output>
+struct operations_in_place_keep_their_shape {
+  static_assert(In.channels == Output.channels && In.height == Output.height && In.width == Output.width,
+                "node: the output of an op::custom that works in place must have the shape of its input; pass that "
+                "shape to append(), or set the facts forward_in_place, gradient_in_place and gradient_over_input to "
+                "false");
 };
 
 template <class At, class Layer, bool Has = false>

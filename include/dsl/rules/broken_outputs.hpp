@@ -13,12 +13,15 @@ struct outputs_have_layers {
 
 template <class At, class Layer, bool IsFree = false>
 struct outputs_have_names_of_their_own {
-  static_assert(IsFree,
-                "named_output: another one has the same name, or the name is reserved (main, val and names that begin "
-                "with val_); give it another name");
+  static_assert(IsFree, "named_output: another output has the same name; give one of them another name");
 };
 
-template <class Network, bool LayerFollows = false>
+template <class At, class Layer, bool IsFree = false>
+struct output_names_are_not_reserved {
+  static_assert(IsFree, "named_output: main, val and names that begin with val_ are reserved; choose another name");
+};
+
+template <class At, class Layer, bool LayerFollows = false>
 struct outputs_come_before_the_last_layer {
   static_assert(
       LayerFollows,

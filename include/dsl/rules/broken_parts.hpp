@@ -22,8 +22,9 @@ struct towers_go_around_pipelines {
 template <class Pipeline, int Batch, int Fewest, int Needed>
 struct micro_batches_have_samples {
   static_assert(Fewest >= Needed,
-                "pipeline: a batch_norm needs at least two samples in each micro-batch; use a larger batch or fewer "
-                "micro-batches");
+                "pipeline: each micro-batch needs at least one sample, or two if the network has a batch_norm; the "
+                "error's last three template arguments are the batch, the smallest micro-batch, and the samples that "
+                "it needs; use a larger batch or fewer micro-batches");
 };
 
 }  // namespace dsl::broken

@@ -18,8 +18,8 @@ template <class Towers, int Batch, int Fewest, int Needed>
 struct towers_have_samples {
   static_assert(
       Fewest >= Needed,
-      "towers: each needs at least one sample of the batch, or two if its batch_norm is not synchronized; use a larger "
-      "batch or fewer towers");
+      "towers: each needs at least one sample of the batch, or two if the network has a batch_norm that is not "
+      "synchronized; use a larger batch or fewer towers");
 };
 
 }  // namespace dsl::broken

@@ -44,8 +44,8 @@ struct nothing;
 template <class Found, bool IsExecutor>
 struct compile_takes_an_executor {
   static_assert(IsExecutor,
-                "compile: its first argument must be an executor, such as native{}, or, to run on the default "
-                "native{}, the optimizer");
+                "compile: its first argument must be an executor, such as native{}; the executor may be left out, "
+                "and then the first argument is the optimizer");
 };
 
 template <class Optimizer, class Executor, bool ExecutorIsFirst>

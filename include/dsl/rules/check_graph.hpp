@@ -80,7 +80,7 @@ class graph_check {
           return breaks(rule::values_are_in_the_graph, node, t);
       bool const in_place = row.forward_in_place || row.gradient_in_place || row.gradient_over_input;
       if (kind == op::custom && in_place && !(g_.input_shape(n, 0) == g_.output_shape(n)))
-        return breaks(rule::custom_operations_are_complete, 1, 0);
+        return breaks(rule::operations_in_place_keep_their_shape, g_.input_shape(n, 0), g_.output_shape(n));
       if (n.parameters != row.parameters && !owns_enough(row, n.parameters))
         return breaks(rule::nodes_own_their_parameters, row.parameters, n.parameters);
       if (!fits(n, row)) return false;

@@ -305,8 +305,11 @@ template <class J>
 struct explain<rule::outputs_have_names_of_their_own, J>
     : says<broken::outputs_have_names_of_their_own<at_of<J>, layer_of<J>>> {};
 template <class J>
+struct explain<rule::output_names_are_not_reserved, J>
+    : says<broken::output_names_are_not_reserved<at_of<J>, layer_of<J>>> {};
+template <class J>
 struct explain<rule::outputs_come_before_the_last_layer, J>
-    : says<broken::outputs_come_before_the_last_layer<typename J::whole>> {};
+    : says<broken::outputs_come_before_the_last_layer<at_of<J>, layer_of<J>>> {};
 template <class J>
 struct explain<rule::outputs_share_a_device, J>
     : says<broken::outputs_share_a_device<at_of<J>, layer_of<J>, J::why.found, J::why.wanted>> {};
@@ -368,6 +371,9 @@ struct explain<rule::pools_are_not_dilated, J>
 template <class J>
 struct explain<rule::custom_operations_are_complete, J>
     : says<broken::custom_operations_are_complete<at_of<J>, layer_of<J>>> {};
+template <class J>
+struct explain<rule::operations_in_place_keep_their_shape, J>
+    : says<broken::operations_in_place_keep_their_shape<at_of<J>, layer_of<J>, J::why.first, J::why.second>> {};
 template <class J>
 struct explain<rule::functions_have_a_derivative, J>
     : says<broken::functions_have_a_derivative<at_of<J>, layer_of<J>>> {};

@@ -40,10 +40,12 @@ constexpr verdict judge_outputs(graph_view const& g, value const& out) {
   for (int n = 0; n < g.size.nodes; ++n) {
     node const& x = g.nodes[n];
     if (!is_further_output(g, n)) continue;
-    if (out.tensor != last.output || n == g.size.nodes - 1) return breaks(rule::outputs_come_before_the_last_layer, 0);
+    // In both cases the last node is a further output, since each value is read or an output.
+    if (out.tensor != last.output || n == g.size.nodes - 1)
+      return breaks(rule::outputs_come_before_the_last_layer, last.further_output);
     detail::name const& own = g.scopes[x.further_output].name;
     bool const is_taken = same_text(own, {"main", 4}) || same_text(own, {"val", 3}) || begins_with_val(own);
-    if (is_taken) return breaks(rule::outputs_have_names_of_their_own, x.further_output);
+    if (is_taken) return breaks(rule::output_names_are_not_reserved, x.further_output);
     for (int other = 0; other < n; ++other)
       if (is_further_output(g, other) && same_text(own, g.scopes[g.nodes[other].further_output].name))
         return breaks(rule::outputs_have_names_of_their_own, x.further_output);

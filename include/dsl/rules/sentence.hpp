@@ -45,9 +45,10 @@ namespace dsl::rules {
     case rule::pad_is_less_than_the_window:
       return "pad: the padding on each side must be at least 0 and less than the window's height or width";
     case rule::options_belong_to_the_layer:
-      return "options: the layer does not have one of its options, or it is given twice, or a number comes after a "
-             "named option, or an average pool's ceil_mode before its count_padding<false>; the error's last template "
-             "argument is the position of that option among the layer's arguments, counted from 1";
+      return "options: the layer cannot take one of its arguments: it has no such option, or the option is given "
+             "twice, or a number comes after a named option, or an average pool's ceil_mode comes before its "
+             "count_padding<false>; the error's last template argument is the position of that argument, counted "
+             "from 1";
     case rule::kernel_meets_its_input:
       return "conv2d: most of the kernel, with its dilation, would lie in the padding; use a smaller kernel or "
              "dilation, or check the order of the arguments: filters, height, width; if it is intended, put the "
@@ -108,8 +109,8 @@ namespace dsl::rules {
       return "embedding: its vocabulary must have 1 to 16,777,216 tokens, and each token at least one feature; change "
              "these numbers";
     case rule::embedding_reads_token_numbers:
-      return "embedding: it must read an input of the network with one channel, such as token_numbers<...>; put it "
-             "directly after that input";
+      return "embedding: it must directly follow an input of the network that has one channel, such as "
+             "token_numbers<...>; move it there";
     case rule::split_divides_the_channels:
       return "channel_split: there must be at least two branches, and their number must divide the input's channels; "
              "change the number of branches";
@@ -165,8 +166,9 @@ namespace dsl::rules {
     case rule::outputs_have_layers:
       return "named_output: it must have at least one layer that computes something; add one";
     case rule::outputs_have_names_of_their_own:
-      return "named_output: another one has the same name, or the name is reserved (main, val and names that begin "
-             "with val_); give it another name";
+      return "named_output: another output has the same name; give one of them another name";
+    case rule::output_names_are_not_reserved:
+      return "named_output: main, val and names that begin with val_ are reserved; choose another name";
     case rule::outputs_come_before_the_last_layer:
       return "named_output: a layer of the network must follow it; move it before the layers that compute the result";
     case rule::outputs_share_a_device:
@@ -217,7 +219,10 @@ namespace dsl::rules {
       return "window: a pool has no dilation; leave its row_dilation and column_dilation at 1";
     case rule::custom_operations_are_complete:
       return "node: op::custom needs a custom_op with all four functions, and facts that declare one input, no "
-             "parameters and nothing kept for the backward pass; an operation in place must keep its input's shape";
+             "parameters and nothing kept for the backward pass; give the missing function, or correct the facts";
+    case rule::operations_in_place_keep_their_shape:
+      return "node: the output of an op::custom that works in place must have the shape of its input; pass that shape "
+             "to append(), or set the facts forward_in_place, gradient_in_place and gradient_over_input to false";
     case rule::functions_have_a_derivative:
       return "elementwise: its function must have a name, and static functions value(x) and derivative(x) for float "
              "and double";
