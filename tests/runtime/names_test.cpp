@@ -26,6 +26,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -271,17 +272,31 @@ TEST_CASE("a lock that can't be is an error that says why", "[names]") {
   auto const refused = [](std::string const& path) {
     return thrown<dsl::file_error>([&] { dsl::file_lock const mine(path, "plot"); });
   };
-  CHECK(has(refused(here / "missing/plot.png"),
-            "plot.png.lock, which is locked while a run writes the file, must be a lock file or not exist; found No "
-            "such file"));
+  std::string const missing = here / "missing/plot.png";
+  CHECK(refused(missing) == "plot: cannot open " + missing + ".lock, which a run locks while it writes " + missing +
+                                ": No such file or directory; give a path in an existing, writable folder");
+  {
+    rlimit before{};
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+    int const next = ::dup(0);
+    ::close(next);
+    rlimit const none{static_cast<rlim_t>(next), before.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+    std::string const said = refused(here / "plot.png");
+    ::setrlimit(RLIMIT_NOFILE, &before);
+    CHECK(has(said, ": Too many open files; raise the limit of open files"));
+  }
   fs::create_directory(here / "a.lock");
-  CHECK(has(refused(here / "a"), "found Is a directory; remove it"));
+  CHECK(has(refused(here / "a"),
+            "a.lock, which is locked while a run writes the file, must be a lock file or not exist; found a folder; "
+            "remove it, or give another path"));
   std::ofstream(here / "precious") << "text";
   // whoever may write to this folder must not choose which file is emptied
   fs::create_symlink(here / "precious", here / "b.lock");
-  CHECK(has(refused(here / "b"),
-            "b.lock, which is locked while a run writes the file, must be a lock file or not exist; found Too many "
-            "levels of symbolic links"));
+  CHECK(
+      has(refused(here / "b"),
+          "b.lock, which is locked while a run writes the file, must be a lock file or not exist; found a link; remove "
+          "it"));
   CHECK(contents(here / "precious") == "text");
   REQUIRE(::mkfifo((here / "c.lock").c_str(), 0600) == 0);
   CHECK(has(refused(here / "c"), "found something that is not a regular file"));

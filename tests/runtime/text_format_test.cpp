@@ -28,6 +28,7 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -562,6 +563,8 @@ TEST_CASE("a plot that can't be is known before the training, and leaves nothing
   environment_variable const path("PATH", here.path.c_str());
   fails(here / "plot.png", "apt-get install gnuplot-nox");
   std::ofstream(here / "gnuplot") << "#!/bin/sh\necho too old >&2\nexit 3\n";
+  CHECK(has(thrown<dsl::file_error>([&] { dsl::check_plot(here / "plot.png"); }),
+            "plot: gnuplot cannot be started: Permission denied; check the gnuplot on PATH"));
   fs::permissions(here.path / "gnuplot", fs::perms::owner_all);
   CHECK(has(thrown<dsl::file_error>([&] { dsl::check_plot(here / "plot.png"); }), "is needed): too old"));
   std::ofstream(here / "gnuplot") << "#!/bin/sh\nprintf '\\211PNG%200s'\n";
@@ -574,4 +577,17 @@ TEST_CASE("a plot that can't be is known before the training, and leaves nothing
   std::ifstream(here / "process") >> process;
   REQUIRE(process > 0);
   CHECK(::kill(process, 0) == -1);  // the process has ended
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  int const next = ::dup(0);
+  ::close(next);
+  for (int const free : {0, 2}) {  // two are enough for the temporary files
+    rlimit const few{static_cast<rlim_t>(next + free), before.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
+    std::string const said = thrown<dsl::file_error>([] { dsl::detail::run_gnuplot("plot x", 1, 2); });
+    ::setrlimit(RLIMIT_NOFILE, &before);
+    INFO(said);
+    CHECK(has(said, free == 0 ? "plot: a temporary file for gnuplot cannot be written: Too many open files; check that "
+                              : "plot: gnuplot needs three more open files: Too many open files; close some"));
+  }
 }

@@ -78,6 +78,15 @@ class file_lock {
                        ", which is locked while a run writes the file, must be a lock file or not exist; found " +
                        found + "; remove it, or give another path");
     };
+    auto const fail_to_open = [&](int code) {
+      if (code == ELOOP) fail("a link");
+      if (code == EISDIR) fail("a folder");
+      throw file_error(std::string(kind) + ": cannot open " + path_ + ", which a run locks while it writes " + path +
+                       ": " + std::generic_category().message(code) +
+                       (code == EMFILE || code == ENFILE   ? "; raise the limit of open files"
+                        : code == ENOSPC || code == EDQUOT ? "; free some space, or give another path"
+                                                           : "; give a path in an existing, writable folder"));
+    };
     char host[256] = {};
     ::gethostname(host, sizeof host - 1);
     // Before locking: while the lock is held, nothing may throw, since the file would stay.
@@ -87,9 +96,9 @@ class file_lock {
       // O_NOFOLLOW: not through a link. O_NONBLOCK: opening a pipe must not wait for a reader.
       file_.reset(detail::beside_standard_streams(
           ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666)));
-      if (file_.get() < 0) fail(std::generic_category().message(errno));
+      if (file_.get() < 0) fail_to_open(errno);
       struct stat status{};
-      if (::fstat(file_.get(), &status) != 0) fail(std::generic_category().message(errno));
+      if (::fstat(file_.get(), &status) != 0) fail_to_open(errno);
       if (!S_ISREG(status.st_mode)) fail("something that is not a regular file");
       if (status.st_nlink > 1) fail("a file with several hard links");
       if (detail::lock_named_file(file_.get(), path_)) break;

@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <fmt/core.h>
 #include <fcntl.h>
@@ -151,7 +152,10 @@ TYPENET_INLINE void run_gnuplot(std::string const& script, int picture, double s
   std::unique_ptr<std::FILE, closer> const input(std::tmpfile()), errors(std::tmpfile());
   if (!input || !errors || std::fwrite(script.data(), 1, script.size(), input.get()) != script.size() ||
       std::fseek(input.get(), 0, SEEK_SET) != 0)
-    throw file_error("plot: a temporary file for gnuplot cannot be written; free some space in /tmp");
+    throw file_error(fmt::format(
+        "plot: a temporary file for gnuplot cannot be written: {}; check that /tmp is writable and has free "
+        "space, and the limit of open files",
+        std::generic_category().message(errno)));
 
   // In a program started without a standard input, files may have its number: none of the three may be closed by an
   // earlier action.
@@ -163,7 +167,8 @@ TYPENET_INLINE void run_gnuplot(std::string const& script, int picture, double s
     ~copy() { ::close(descriptor); }
   } const from(::fileno(input.get())), to(picture), says(::fileno(errors.get()));
   if (from.descriptor < 0 || to.descriptor < 0 || says.descriptor < 0)
-    throw file_error("plot: gnuplot needs three more open files than the system allows; close some");
+    throw file_error(fmt::format("plot: gnuplot needs three more open files: {}; close some, or raise the limit",
+                                 std::generic_category().message(errno)));
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_adddup2(&actions, from.descriptor, 0);
@@ -185,7 +190,13 @@ TYPENET_INLINE void run_gnuplot(std::string const& script, int picture, double s
         "plot: gnuplot did not finish within {} s and was stopped; check whether it works: echo 'plot x' | gnuplot -d",
         seconds));
   int const status = *ended;
-  if (failed != 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 127))
+  bool const is_missing = failed == ENOENT || failed == ENOTDIR;  // ENOTDIR: PATH contains a file
+  if (failed != 0 && !is_missing)
+    throw file_error(
+        fmt::format("plot: gnuplot cannot be started: {}; check the gnuplot on PATH, and the limits of processes and "
+                    "memory",
+                    std::generic_category().message(failed)));
+  if (is_missing || (WIFEXITED(status) && WEXITSTATUS(status) == 127))
     throw file_error(
         "plot: gnuplot must be installed; found none on PATH; on Debian or Ubuntu: apt-get install gnuplot-nox");
   std::string said(400, '\0');
