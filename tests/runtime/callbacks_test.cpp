@@ -513,6 +513,13 @@ TEST_CASE("a callback's state: what it saves is what it gets", "[callbacks]") {
   CHECK(thrown<file_error>([&] { restored("best", narrow); }) ==
         "x's counter 0 has 8 bytes of best; expected 4; the file is from another program; remove it to start from the "
         "beginning");
+  callback_state weights(saved.bytes(), "checkpoint: x", "give another file");
+  CHECK(thrown<file_error>([&] { weights("best", narrow); }) ==
+        "checkpoint: x has 8 bytes of best; expected 4; the file is from another program; give another file");
+  CHECK(thrown<file_error>([&] { weights.need_count("best", 1, 2); }) ==
+        "checkpoint: x: \"best\" must have 2 numbers; found 1; the file is damaged; give another file");
+  CHECK(thrown<file_error>([&] { weights("n", a.n, 0, 6); }) ==
+        "checkpoint: x: \"n\" must be 0 to 6; found 7; the file is damaged; give another file");
   CHECK(has(thrown<file_error>([&] { restored.same("word", "other"); }),
             "was saved with word several words, but this run has other"));
   for (std::size_t size = 0; size < saved.bytes().size(); ++size) {  // a truncated state is never read beyond its end

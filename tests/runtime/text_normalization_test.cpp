@@ -180,6 +180,24 @@ TEST_CASE("a damaged normalisation in a file is refused, and nothing changes", "
     CHECK_THROWS_AS(restore_run(t, state(wrong), "x.state"), file_error);
     CHECK(t.predict(rows()) == before);
   }
+
+  // A run may begin without its state; somebody's weights must not be deleted.
+  test::temporary_directory const folder;
+  std::string const path = folder / "x.weights";
+  auto const says = [&](auto model, std::string const& bytes, std::string const& words) {
+    trainer t = fresh<typename decltype(model)::type>();
+    test::refuses<file_error>([&] { restore_run(t, bytes, "x.state"); },
+                              {"checkpoint: x.state's normalisation" + words + "remove the file to start from the"});
+    write_checkpoint(bytes, path);
+    test::refuses<file_error>([&] { load_weights(t, path); },
+                              {"checkpoint: " + path + "'s normalisation" + words + "give another file"});
+  };
+  normalization const twice{{{"", numbers({1, 2})}, {"", numbers({1, 2})}}};
+  says(std::type_identity<line>{}, state(twice), ": \"inputs\" must be 0 to 1; found 2; the file is damaged; ");
+  trainer both = fresh<two_inputs>();
+  both.engine().set_normalization(std::make_shared<normalization const>(twice));
+  says(std::type_identity<two_inputs>{}, checkpoint(both, {}, 0.1),
+       " must have each input once; found one twice; the file is damaged; ");
 }
 
 TEST_CASE("weights of another network: the message names the parameter that differs", "[normalization]") {

@@ -133,7 +133,7 @@ TYPENET_INLINE checkpoint_reader::checkpoint_reader(graph_view const& g, std::st
   for_each_array(g, head.slots, [&](int, int, long long count) { expected += count; });
   callbacks_ = size - sizeof sum - static_cast<std::size_t>(head.callbacks);
   if (head.network != fingerprint_of(g, head.fingerprints)) {
-    std::string const parameter = differing_parameter(g, callbacks(), name);
+    std::string const parameter = differing_parameter(g, callbacks(), name, otherwise);
     need(false, message({"is from another network: it has ", static_cast<long long>(head.numbers),
                          " numbers, and a file of this network would have ", expected, parameter.empty() ? "" : "; ",
                          parameter,

@@ -81,7 +81,7 @@ TYPENET_INLINE void restore_outputs(trainer& t, std::string const& callbacks, st
                                     fit_position& next) {
   std::vector<std::string> const outputs = names_of_outputs(t.graph());
   if (outputs.empty()) return;
-  callback_state all(callbacks, name);
+  callback_state all(callbacks, message({"checkpoint: ", name}));
   std::vector<double> numbers;
   all(outputs_key, numbers);
   std::size_t const sums = next.step > 0 ? 2 * outputs.size() : 0;
@@ -152,7 +152,7 @@ TYPENET_INLINE std::string state_of_source(std::string source) {
 }
 
 TYPENET_INLINE void require_source(std::string const& own, std::string const& callbacks, std::string const& name) {
-  callback_state all(callbacks, name);
+  callback_state all(callbacks, message({"checkpoint: ", name}));
   std::string found = own;  // a file without an identity may belong to any data
   all(source_key, found);
   auto const words = [](std::string const& source) { return source.empty() ? "memory" : excerpt(source); };
@@ -163,7 +163,7 @@ TYPENET_INLINE void require_source(std::string const& own, std::string const& ca
 }
 
 TYPENET_INLINE void compare_arithmetic(trainer& t, std::string const& callbacks, std::string const& name) {
-  callback_state all(callbacks, name);
+  callback_state all(callbacks, message({"checkpoint: ", name}));
   std::string const own = t.engine().arithmetic();
   std::string found = own;
   all(arithmetic_key, found);
@@ -196,7 +196,7 @@ TYPENET_INLINE std::string state_of_callbacks(fit_run const& run) {
 }
 
 TYPENET_INLINE void restore_callbacks(fit_run& run, std::string const& bytes, std::string const& name) {
-  callback_state all(bytes, name);
+  callback_state all(bytes, detail::message({"checkpoint: ", name}));
   std::string average;
   all(detail::average_key, average);
   if (!average.empty()) {
@@ -261,7 +261,7 @@ TYPENET_INLINE saved_run restore_run(trainer& t, std::string const& bytes, std::
                         "; use the total batch size of that run, or each epoch has a different number of steps and the "
                         "learning rate has a different effect"})
                    .c_str());
-  auto const learned = detail::saved_normalization(t.graph(), file.callbacks(), name);
+  auto const learned = detail::saved_normalization(t.graph(), file.callbacks(), name, detail::start_without);
   if (auto const now = t.engine().normalization(); learned && t.is_fitting() && now)
     file.need(*learned == *now, message({"is from a run with another normalisation: the data of this run have ",
                                          detail::difference(*now, *learned),
@@ -290,7 +290,7 @@ TYPENET_INLINE history restore(trainer& t, std::string const& bytes, std::string
                              ": its run began with .initial_epoch; resume it with backup_and_restore, or with "
                              "restore_run and .initial_epoch = ",
                              file.head.epoch}));
-  callback_state callbacks(file.callbacks(), name);
+  callback_state callbacks(file.callbacks(), detail::message({"checkpoint: ", name}));
   std::string average;
   callbacks(detail::average_key, average);
   file.need(average.empty(), "is from a run with averaged weights; resume it with backup_and_restore");
@@ -372,7 +372,7 @@ TYPENET_INLINE void save_weights(trainer& t, std::string const& path) {
 TYPENET_INLINE void load_weights(engine& e, std::string const& path) {
   std::string const bytes = detail::read_checkpoint_or(path, detail::give_another);
   detail::checkpoint_reader const file(e.graph(), bytes, path, detail::give_another);
-  auto const learned = detail::saved_normalization(e.graph(), file.callbacks(), path);
+  auto const learned = detail::saved_normalization(e.graph(), file.callbacks(), path, detail::give_another);
   file.give_arrays(e, false);
   if (learned) e.set_normalization(learned);
 }

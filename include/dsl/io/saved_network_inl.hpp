@@ -65,18 +65,19 @@ TYPENET_INLINE std::string state_of_network(engine& e) {
 
 TYPENET_INLINE std::shared_ptr<normalization const> saved_normalization(graph_view const& g,
                                                                         std::string const& callbacks,
-                                                                        std::string const& file) {
-  callback_state all(callbacks, file);
+                                                                        std::string const& file,
+                                                                        char const* otherwise) {
+  callback_state all(callbacks, message({"checkpoint: ", file}), otherwise);
   std::string bytes;
   all(normalization_key, bytes);
   if (bytes.empty()) return nullptr;
-  callback_state inputs(std::move(bytes), message({"checkpoint: ", file, "'s normalisation"}));
+  callback_state inputs(std::move(bytes), message({"checkpoint: ", file, "'s normalisation"}), otherwise);
   int count = -1;
   inputs("inputs", count, 0, 1 + further_inputs(g, g.size.nodes));
   auto const need = [&](bool holds, char const* what) {
     if (!holds)
-      throw file_error(message({"checkpoint: ", file, "'s normalisation must ", what,
-                                "; the file is damaged; remove it to start from the beginning"}));
+      throw file_error(
+          message({"checkpoint: ", file, "'s normalisation must ", what, "; the file is damaged; ", otherwise}));
   };
   need(count >= 0, "state its number of inputs; found none");
   auto n = std::make_shared<normalization>();
@@ -102,8 +103,8 @@ TYPENET_INLINE std::shared_ptr<normalization const> saved_normalization(graph_vi
 }
 
 TYPENET_INLINE std::string differing_parameter(graph_view const& g, std::string const& callbacks,
-                                               std::string const& file) {
-  callback_state all(callbacks, file);
+                                               std::string const& file, char const* otherwise) {
+  callback_state all(callbacks, message({"checkpoint: ", file}), otherwise);
   std::string saved;
   all(parameters_key, saved);
   std::string const own = lines_of_parameters(g);

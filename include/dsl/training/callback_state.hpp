@@ -47,8 +47,8 @@ class callback_state {
  public:
   callback_state() = default;  // saves
   /// Restores variables from `bytes`, the result of bytes() in an earlier run. Messages use `from` to name the file and
-  /// the callback.
-  callback_state(std::string bytes, std::string from);
+  /// the callback, and end with `otherwise` if the file is damaged or from another program.
+  callback_state(std::string bytes, std::string from, char const* otherwise = "remove it to start from the beginning");
 
   /// Saves or restores a number, an enumeration, or a fixed-size array of these. Anything else that can be written as
   /// text, such as a random number generator by <<, can be saved as a std::string.
@@ -68,7 +68,7 @@ class callback_state {
     (*this)(key, found);
     if (restores_ && (found < least || found > most))
       throw file_error(detail::message({from_, ": \"", key, "\" must be ", least, " to ", most, "; found ", found,
-                                        "; the file is damaged; remove it to start from the beginning"}));
+                                        "; the file is damaged; ", otherwise_}));
     value = found;
   }
   void operator()(char const* key, std::string& value) { array(key, value); }
@@ -112,6 +112,7 @@ class callback_state {
 
   std::string bytes_;
   std::string from_;
+  char const* otherwise_ = "";
   bool restores_ = false;
 };
 

@@ -16,8 +16,8 @@
 
 namespace dsl::TYPENET_MODE {
 
-TYPENET_INLINE callback_state::callback_state(std::string bytes, std::string from)
-    : bytes_(std::move(bytes)), from_(std::move(from)), restores_(true) {}
+TYPENET_INLINE callback_state::callback_state(std::string bytes, std::string from, char const* otherwise)
+    : bytes_(std::move(bytes)), from_(std::move(from)), otherwise_(otherwise), restores_(true) {}
 
 TYPENET_INLINE void callback_state::same(char const* key, std::string const& value) {
   std::string found = value;
@@ -32,7 +32,7 @@ TYPENET_INLINE void callback_state::need_count(char const* key, std::size_t foun
   if (restores_ && found != wanted)
     throw file_error(
         detail::message({from_, ": \"", key, "\" must have ", detail::counted(static_cast<long long>(wanted), "number"),
-                         "; found ", found, "; the file is damaged; remove it to start from the beginning"}));
+                         "; found ", found, "; the file is damaged; ", otherwise_}));
 }
 
 TYPENET_INLINE void callback_state::write(char const* key, void const* data, std::size_t size) {
@@ -47,12 +47,11 @@ TYPENET_INLINE void callback_state::read(char const* key, void* data, std::size_
   if (!f.found) return;
   if (f.size != size)
     throw file_error(detail::message({from_, " has ", f.size, " bytes of ", key, "; expected ", size,
-                                      "; the file is from another program; remove it to start from the beginning"}));
+                                      "; the file is from another program; ", otherwise_}));
   for (std::size_t i = 0; booleans && i < size; ++i)  // reading any other value as bool is undefined
     if (auto const byte = static_cast<unsigned char>(bytes_[f.at + i]); byte > 1)
-      throw file_error(
-          detail::message({from_, " has the ", key, " ", static_cast<int>(byte),
-                           "; expected 0 or 1; the file is damaged; remove it to start from the beginning"}));
+      throw file_error(detail::message({from_, " has the ", key, " ", static_cast<int>(byte),
+                                        "; expected 0 or 1; the file is damaged; ", otherwise_}));
   if (size > 0) std::memcpy(data, bytes_.data() + f.at, size);
 }
 
