@@ -43,8 +43,8 @@ void declare(CLI::App& app, settings& s) {
                  "written with the weights; if that does not exist, those of the CIFAR-10 files")
       ->type_name("FILE");
   app.add_option("-d,--data", s.data,
-                 "directory of CIFAR-10's *.bin files, for weights without a .classes file; default:\n$TYPENET_DATA, "
-                 "then ~/.cache/typenet")
+                 "directory of CIFAR-10's *.bin files, for weights without a .classes file; default:\n"
+                 "$TYPENET_DATA, then $XDG_CACHE_HOME/typenet (default ~/.cache/typenet)")
       ->type_name("DIR");
   app.add_option("pictures", s.files, "PNG or JPEG files [required]")->type_name("PICTURE");
   app.footer(R"(

@@ -31,7 +31,10 @@ void load(dsl::trainer& trainer, std::string const& weights) {
 
 int main(int count, char** word) {
   if (count != 3) {
-    std::fprintf(stderr, "usage: %s WEIGHTS OUTPUT.onnx\n", word[0]);
+    std::fprintf(stderr,
+                 "usage: %s WEIGHTS OUTPUT.onnx\n"
+                 "Writes MiniGoogLeNet, with weights that minigooglenet_cifar wrote, as an ONNX file.\n",
+                 word[0]);
     return 2;
   }
   try {

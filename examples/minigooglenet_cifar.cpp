@@ -85,7 +85,8 @@ pictures load(settings const& s) {
       auto const first = [](dsl::dataset const& all, std::int64_t count) { return count > 0 ? all.first(count) : all; };
       return {first(data.train, s.train_size), first(data.test, s.test_size), "CIFAR-10"};
     }
-    say("no CIFAR-10 in $TYPENET_DATA or ~/.cache/typenet; scripts/download_cifar10 downloads it");
+    say("no CIFAR-10 in $TYPENET_DATA or $XDG_CACHE_HOME/typenet (default ~/.cache/typenet); scripts/download_cifar10 "
+        "downloads it");
   }
   std::int64_t const train = s.train_size > 0 ? s.train_size : 3840;
   std::int64_t const test = s.test_size > 0 ? s.test_size : 1000;

@@ -157,8 +157,8 @@ inline void declare(CLI::App& app, settings& s) {
       ->type_name("N");
   app.add_option("--ema", s.ema,
                  "decay of an exponential moving average of the weights, such as 0.998; the average starts\nwith the "
-                 "first step or, with --swa N, after N epochs; 1: no decay, so a plain mean with --swa N, and no\n"
-                 "averaging without it")
+                 "first step or, with --swa N, after N epochs; 1: with --swa N, a plain mean of the weights; without\n"
+                 "--swa, no averaging")
       ->type_name("M");
   app.add_option("--bn-momentum", s.bn_momentum,
                  "momentum of batch_norm's running statistics; use 0.9 for runs of few steps")
@@ -235,7 +235,7 @@ inline void declare(CLI::App& app, settings& s) {
       ->type_name("NAME")
       ->group(callbacks);
   app.add_option("--early-stopping", s.early_stopping,
-                 "stop when --monitor has not improved for N epochs, and restore the weights of the best one;\n"
+                 "stop when --monitor has not improved for N epochs, and restore the weights of the best epoch;\n"
                  "0: off")
       ->type_name("N")
       ->group(callbacks);
@@ -245,8 +245,9 @@ inline void declare(CLI::App& app, settings& s) {
       ->type_name("FILE")
       ->group(callbacks);
   app.add_option("--weights", s.weights,
-                 "file for the final weights; PyTorch can load it if it is .safetensors, classify in any format;\n"
-                 "FILE.classes, written beside it, has the class names and the mean image for classify")
+                 "file for the final weights; PyTorch can load it if its name ends in .safetensors; the program\n"
+                 "classify reads both formats; FILE.classes, written beside it, has the class names and the mean\n"
+                 "image for classify")
       ->type_name("FILE")
       ->group(callbacks);
   app.add_option("--csv", s.csv, "file for a row of metrics after each epoch")->type_name("FILE")->group(callbacks);
@@ -259,8 +260,8 @@ inline void declare(CLI::App& app, settings& s) {
 
   std::string const data = "Data";
   app.add_option("-d,--data", s.data,
-                 "directory of CIFAR-10's *.bin files; default: $TYPENET_DATA if set, else ~/.cache/typenet, where\n"
-                 "scripts/download_cifar10 puts them, or else synthetic images")
+                 "directory of CIFAR-10's *.bin files; default: $TYPENET_DATA if set, else $XDG_CACHE_HOME/typenet\n"
+                 "(default ~/.cache/typenet), where scripts/download_cifar10 puts them, or else synthetic images")
       ->type_name("DIR")
       ->group(data);
   app.add_flag("--synthetic", s.synthetic, "use synthetic images of ten classes: no download, quickly learnt")
@@ -290,9 +291,9 @@ The exit code is 0 if plot and history were written, 2 for invalid options, and 
 error, one line on standard error says what is wrong and what to do, and no history is left unless the training had
 finished: PLOT.history.csv is written first, in case the disk is full for weights or plot.
 
-Ctrl-C, SIGTERM, SIGHUP and SIGUSR1 stop a training after the current step: it writes PLOT.checkpoint, prints how to
-resume, and ends by that signal. A second signal ends it at once. A training that is killed leaves PLOT with the epochs
-so far. It also leaves PLOT.checkpoint, from which --resume continues. The first checkpoint is written after the first
+Ctrl-C, SIGTERM, SIGHUP and SIGUSR1 stop a run after the current step: it writes PLOT.checkpoint, prints how to
+resume, and ends by that signal. A second signal ends it at once. A run that is killed leaves PLOT with the epochs so
+far. It also leaves PLOT.checkpoint, from which --resume continues. The first checkpoint is written after the first
 epoch (with --swa or --ema, one step later) or, with --save-every N, after N + 1 steps. If these files cannot be written
 while training, the program warns and continues.)");
   CLI::Validator const whole(
