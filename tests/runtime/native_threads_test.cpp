@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <string>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <thread>
@@ -115,6 +116,31 @@ TEST_CASE("a pool works on both sides of a fork", "[native]") {
   pid_t const child = fork();
   if (child == 0) _exit(shares_out(pool, 20) && shares_out(pool, 20) ? 0 : 1);
   CHECK(shares_out(pool, 20));
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+}
+
+TEST_CASE("a thread that the system refuses is an error with the reason and the number that are running", "[native]") {
+  if (DSL_TEST_ASAN || DSL_TEST_TSAN) return;  // they need much address space themselves
+  pid_t const child = fork();
+  if (child == 0) {
+    std::size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    rlimit limit{};
+    getrlimit(RLIMIT_AS, &limit);
+    limit.rlim_cur = pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) + (rlim_t{1} << 22);  // no other stack
+    setrlimit(RLIMIT_AS, &limit);
+    dsl::detail::thread_group threads;
+    try {
+      while (threads.size() < 1000) threads.start([](void*) -> void* { return nullptr; }, nullptr);
+    } catch (dsl::option_error const& e) {
+      std::string const wanted = "threads: the system cannot start another thread: Resource temporarily unavailable; " +
+                                 std::to_string(threads.size()) + " of this group are running; use fewer, or raise ";
+      _exit(std::string(e.what()).starts_with(wanted) ? 0 : 1);
+    }
+    _exit(2);
+  }
   int status = -1;
   REQUIRE(waitpid(child, &status, 0) == child);
   CHECK(status == 0);

@@ -64,6 +64,10 @@ TEST_CASE("onednn: OMP_NUM_THREADS of any size is held to what the machine can h
     CHECK(threads_of(t) == std::to_string(8 * omp_get_num_procs()));
     CHECK(omp_get_max_threads() == many);
   }
+  int const most = 8 * omp_get_num_procs();
+  CHECK(test::thrown<option_error>([&] { compile<model>(onednn{.threads = most + 1}, sgd{}); }) ==
+        "onednn: threads must be 0 (all) to " + std::to_string(most) + ", 8 for each available processor; found " +
+            std::to_string(most + 1));
 }
 
 TEST_CASE("onednn: within a parallel region, where it would wait for ever, it is an error", "[onednn][hostile]") {

@@ -6,6 +6,8 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/error.hpp>
 
+#include <cstring>
+
 #include <pthread.h>
 
 namespace dsl::detail::TYPENET_MODE {
@@ -74,8 +76,10 @@ class thread_group {
   [[gnu::cold]] void start(void* (*body)(void*), void* context) {
     threads_.reserve(threads_.size() + 1);  // a started thread must be joined, so nothing may fail in between
     pthread_t made{};
-    if (pthread_create(&made, nullptr, body, context) != 0)
-      throw_error<option_error>({"threads: the system cannot start another thread; use fewer"});
+    if (int const code = pthread_create(&made, nullptr, body, context); code != 0)
+      throw_error<option_error>({"threads: the system cannot start another thread: ", std::strerror(code), "; ",
+                                 threads_.size(), " of this group are running; use fewer, or raise the limits of ",
+                                 "processes and memory"});
     threads_.push(made);
   }
   void join() {

@@ -49,20 +49,18 @@ TYPENET_INLINE void engine::require_targets(mode m, per_output<target_kind> cons
                                          " numbers, as many as the network's result; ", "found output ", k,
                                          ", which has ", each, "; give each output targets of its own"});
   if (k == outputs) return;
-  constexpr char const* names[] = {"categorical_crossentropy", "mean_squared_error", "mean_absolute_error", "huber",
-                                   "binary_crossentropy",      "a loss of your own"};
   constexpr char const* found[] = {" needs float targets; found one class per sample",
                                    " needs one class per sample; found float targets",
                                    " cannot be used with one class per pixel; only categorical_crossentropy can"};
-  detail::throw_error<option_error>({"loss: ", names[static_cast<int>(options_.loss[k])],
+  detail::throw_error<option_error>({"loss: ", detail::name_of_loss(options_.loss[k]),
                                      found[static_cast<int>(targets[k])],
                                      "; change the loss in compile() or the targets of the batch"});
 }
 
 TYPENET_INLINE void engine::require_parameter(int k) const {
   if (k < 0 || k >= graph_.size.parameters)
-    detail::throw_error<option_error>(
-        {"engine: the parameter must be 0 to ", graph_.size.parameters - 1, "; found ", k});
+    detail::throw_error<option_error>({"engine: there must be a parameter ", k, "; found ",
+                                       detail::counted(graph_.size.parameters, "parameter"), ", counted from 0"});
 }
 
 TYPENET_INLINE void engine::require_slot(int s, int k) const {

@@ -22,6 +22,15 @@ enum class loss : unsigned char {
   custom,                    // a custom_loss, defined outside the library
 };
 
+namespace detail {
+/// Returns what messages call a loss.
+[[gnu::cold]] constexpr char const* name_of_loss(loss l) {
+  constexpr char const* names[] = {"categorical_crossentropy", "mean_squared_error", "mean_absolute_error", "huber",
+                                   "binary_crossentropy",      "a loss of your own"};
+  return names[static_cast<int>(l)];
+}
+}  // namespace detail
+
 /// The kind of targets with which a sample's outputs are compared: a class number, one value per output, or a class
 /// number per pixel of the output. In the last case, the channels of the output are the classes, and the mean is over
 /// all labelled pixels of the batch.

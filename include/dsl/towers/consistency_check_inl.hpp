@@ -43,9 +43,7 @@ TYPENET_INLINE void agree_on_network(process_group& all, engine& e) {
   all.agree_on_fingerprint("the factors of learning rate and weight decay", fingerprint_of_factors(e.graph()));
   all.agree("the seed", static_cast<double>(o.seed));
   all.agree_on_fingerprint("the seed", o.seed);  // a double holds only 53 of its bits
-  constexpr char const* losses[] = {"categorical_crossentropy", "mean_squared_error", "mean_absolute_error", "huber",
-                                    "binary_crossentropy",      "a loss of your own"};
-  agree_on_text(all, "the loss", losses[static_cast<int>(o.loss.all)]);
+  agree_on_text(all, "the loss", name_of_loss(o.loss.all));
   all.agree_on_fingerprint("your own loss", fingerprint_of_loss(e.graph(), o));
   all.agree_on_fingerprint("the outputs and the weights of their losses", fingerprint_of_outputs(e.graph(), o));
   all.agree("the number of micro-batches", o.micro_batches);

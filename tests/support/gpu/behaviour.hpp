@@ -189,7 +189,7 @@ inline void check_refusals(gpu const& on, ledger& l) {
   };
   gpu nowhere = on;
   nowhere.device = 4711;
-  refused("a device that is not there", "device must be 0 to",
+  refused("a device that is not there", "device must be 0",
           [&] { nowhere.make(mixed_network::view(), keras_rules, precision::bf16); });
   refused("a batch of another size", "the engine was prepared for", [&] {
     auto const e = on.untimed().make(mixed_network::view(), keras_rules, precision::bf16);

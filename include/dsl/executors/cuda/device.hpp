@@ -30,7 +30,9 @@ struct device_facts {
         detail::message({"cuda: no device: ", s == cudaSuccess ? "none is installed" : a.cudaGetErrorString.function(s),
                          "; install NVIDIA's driver, or choose another executor"}));
   if (number < 0 || number >= count)
-    throw executor_error(detail::message({"cuda: device must be 0 to ", count - 1, "; found ", number}));
+    throw executor_error(
+        detail::message({"cuda: device must be 0", count > 1 ? detail::message({" to ", count - 1}) : std::string(),
+                         count > 1 ? "; found " : ", the only one that CUDA finds; found ", number}));
   a(a.cudaSetDevice, number);
   cudaDeviceProp p{};
   a(a.cudaGetDeviceProperties, &p, number);

@@ -88,11 +88,12 @@ class kernel_library {
  private:
   void enqueue(std::size_t k, cudaStream_t stream, void** arguments, int count) const {
     if (k >= kernels_.size())
-      throw executor_error(dsl::detail::message({"cuda: kernel ", k, " is launched before it is built"}));
+      throw executor_error(
+          dsl::detail::message({"cuda: kernel ", k, " is launched before it is built; please report the network"}));
     kernel_spec const& s = specs_[k];
     if (count != parameters_[k])
-      throw executor_error(dsl::detail::message(
-          {"cuda: ", std::string(s.function), " takes ", parameters_[k], " arguments; found ", count}));
+      throw executor_error(dsl::detail::message({"cuda: ", std::string(s.function), " takes ", parameters_[k],
+                                                 " arguments; found ", count, "; please report the network"}));
     // cudaLaunchKernel also accepts a cudaKernel_t in place of a function's address (CUDA runtime API, 6.33).
     (*api_)(api_->cudaLaunchKernel, static_cast<void const*>(kernels_[k]), dim3(s.blocks_x, s.blocks_y),
             dim3(s.threads), arguments, std::size_t{0}, stream);

@@ -14,8 +14,8 @@ namespace dsl::cu::TYPENET_MODE {
 /// checked the queues. This takes 15 us for MiniGoogLeNet's 109 steps, and 1 ms for a network of 1,300 steps.
 [[gnu::cold]] inline void require_no_race(graph_view const& g, plan const& p, plan_streams const& queues) {
   if (int const s = first_race(g, p, queues); s >= 0)
-    throw executor_error(
-        detail::message({"plan: on two queues, step ", s, " may run before a step that it depends on"}));
+    throw executor_error(detail::message(
+        {"plan: on two queues, step ", s, " may run before a step that it depends on; please report the network"}));
 }
 
 /// Puts each step of a program on its queue, after the step of the other queue that it waits for.

@@ -41,7 +41,10 @@ struct engine_settings {
 [[gnu::cold]] inline void require_threads(int threads) {
   int const most = most_threads();
   if (threads < 0 || threads > most)
-    detail::throw_error<option_error>({"onednn: threads must be 0 (all) to ", most, " here; found ", threads});
+    detail::throw_error<option_error>(
+        {"onednn: threads must be 0 (all) to ", most,
+         most == omp_get_thread_limit() ? ", the limit that OMP_THREAD_LIMIT sets" : ", 8 for each available processor",
+         "; found ", threads});
 }
 
 /// Runs convolutions and dense layers through oneDNN, memory-bound operations through typenet's shared kernels, and the

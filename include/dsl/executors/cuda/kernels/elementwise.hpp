@@ -22,7 +22,8 @@ struct sum_inputs {
 ///   launch(sum_inputs, T* y)
 inline kernel_spec sum(storage t, long long pixels, int channels, std::span<slice const> x, slice y, bool accumulate) {
   if (x.empty() || x.size() > 8)
-    throw executor_error(dsl::detail::message({"cuda: one launch adds 1 to 8 tensors; found ", x.size()}));
+    throw executor_error(dsl::detail::message(
+        {"cuda: one launch adds 1 to 8 tensors; found ", x.size(), "; please report the network"}));
   int lanes = detail::lanes_of(t, channels, {y});
   slice all[8];
   for (std::size_t i = 0; i < x.size(); ++i) {

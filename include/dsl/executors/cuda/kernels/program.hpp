@@ -65,7 +65,7 @@ namespace dsl::cu::TYPENET_MODE {
     s.parameters.erase(s.parameters.begin());
     return s;
   }
-  throw executor_error("cuda: there is no kernel " + std::string(function));
+  throw executor_error("cuda: there is no kernel " + std::string(function) + "; please report the network");
 }
 
 /// Returns a number as both C++ and the simulated device read it: 64, -1, 0x1p-3f, independent of the locale.
