@@ -433,7 +433,7 @@ TEST_CASE("average: options that can't be", "[callbacks]") {
   };
   for (int start : {-1, 3})
     CHECK(said({.start_from_epoch = start}) ==
-          "average: start_from_epoch must be 0 to 2, the run's last epoch; found " + std::to_string(start));
+          "average: start_from_epoch must be 0 to 2, counted from 0; found " + std::to_string(start));
   CHECK(said({.every = 0}) == "average: .every must be 1 or more; found 0");
   for (double m : {0.0, -0.5, 1.5, std::nan("")})
     CHECK(has(said({.momentum = m}), "average: momentum must be above 0 and at most 1; found"));

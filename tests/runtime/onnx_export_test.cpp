@@ -533,6 +533,10 @@ TEST_CASE("onnx: what can't be a file is a typed error, and leaves the file that
   for (onnx_options const& o : broken)
     CHECK(refused<option_error>(t.engine(), o, here / "x").find(" must be UTF-8; found other bytes") !=
           std::string::npos);
+  CHECK(refused<option_error>(t.engine(), broken[5], here / "x") ==
+        "onnx: the entry \"a\" of .metadata must be UTF-8; found other bytes; convert it to UTF-8");
+  CHECK(refused<option_error>(t.engine(), broken[6], here / "x") ==
+        "onnx: the name \"?\" in .metadata must be UTF-8; found other bytes; convert it to UTF-8");
   // A value's own name gives way to one that the options set.
   CHECK_NOTHROW(check_model(exported<network<image<2, 3, 3>, relu, relu>>({.input = "/0/Relu_output_0"})));
 

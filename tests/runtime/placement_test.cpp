@@ -170,10 +170,10 @@ TEST_CASE("micro-batches of a single sample in front of a batch_norm are warned 
   CHECK_THAT(said[0], Catch::Contains("with a batch of 5, some micro-batches have a single sample"));
   prepare(std::type_identity<model>{}, {.count = 2}, {12, 4, 10, 6});
   REQUIRE(said.size() == 1);
-  CHECK_THAT(said[0], Catch::Contains("tower 0 of 2 has micro-batches of a single sample of a batch of 10"));
+  CHECK_THAT(said[0], Catch::Contains("tower 0 of 2 has micro-batches with a single sample (the whole batch has 10)"));
   prepare(std::type_identity<model>{}, {.count = 2}, {2});
   REQUIRE(said.size() == 1);
-  CHECK_THAT(said[0], Catch::Contains("tower 0 of 2 has a single sample of a batch of 2"));
+  CHECK_THAT(said[0], Catch::Contains("tower 0 of 2 has a single sample (the whole batch has 2)"));
   prepare(std::type_identity<pipeline<3, chain_on<0, 1>>>{}, {.count = 2}, {3, 6, 10});
   prepare(std::type_identity<pipeline<3, chain_on<0, 1>>>{}, {}, {3, 4});
   CHECK(said.empty());

@@ -650,10 +650,10 @@ TEST_CASE("of several processes one warns of towers with a single sample, whosev
   };
   CHECK(prepared(all_reduce, 5) == std::vector<std::string>(2));  // 2, and 2 and 1; of a batch of 4: 2, and 1 and 1
   CHECK(warned.size() == 1);
-  CHECK_THAT(warned.at(0), Contains("tower 2 of 3 has a single sample of a batch of 5,"));
+  CHECK_THAT(warned.at(0), Contains("tower 2 of 3 has a single sample (the whole batch has 5),"));
   CHECK(prepared(host_merge, 5) == std::vector<std::string>(2));  // 1, and 1 and 3
   CHECK(warned.size() == 1);
-  CHECK_THAT(warned.at(0), Contains("tower 0 of 3 has a single sample of a batch of 5,"));
+  CHECK_THAT(warned.at(0), Contains("tower 0 of 3 has a single sample (the whole batch has 5),"));
   CHECK(prepared(host_merge, 7) == std::vector<std::string>(2));  // 2, and 2 and 3; of a batch of 6, each has 2
   CHECK(warned.empty());
 }

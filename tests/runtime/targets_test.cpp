@@ -326,7 +326,10 @@ TEST_CASE("targets: train_on_batch takes those of each output, and steps as fit 
   std::vector<std::int32_t> wrong = labels;
   wrong[3] = 3;
   refuses<data_error>([&] { b.train_on_batch({{"", pictures}}, {{"pose", pose}, {"main", labels}}); },
-                      {"exactly once", "those of output mask 0 times"});
+                      {"exactly once; those of output mask are missing; the network's result is called main"});
+  refuses<data_error>(
+      [&] { b.train_on_batch({{"", pictures}}, {{"pose", pose}, {"main", labels}, {"mask", mask}, {"pose", pose}}); },
+      {"exactly once; those of output pose are given 2 times; "});
   refuses<data_error>([&] { b.train_on_batch({{"", pictures}}, {{"pose", pose}, {"main", wrong}, {"mask", mask}}); },
                       {"labels must be 0 to 2", "found 3 for sample 3"});
   refuses<data_error>([&] { b.train_on_batch({{"", pictures}}, {{"pose", pose}, {"main", labels}, {"mask", labels}}); },
@@ -393,7 +396,9 @@ TEST_CASE("targets: a network and a data set that do not fit are refused") {
   fails(with_value_target(plain, "pose", 2, std::vector<float>(32)), {"output mask has none", "with_main_target"});
   fails(with_value_target(whole, "age", 1, ages), {"found a target of age", "mask, pose", "leave the target out"});
   auto const posed = with_value_target(plain, "pose", 2, std::vector<float>(32));
-  fails(with_value_target(posed, "mask", 1, ages), {"categorical_crossentropy", "target of output mask", "1 value"});
+  fails(with_value_target(posed, "mask", 1, ages),
+        {"categorical_crossentropy", "target of output mask",
+         "1 value; give that output another loss in compile(), with .losses"});
   fails(with_pixel_target(posed, "mask", 3, std::vector<std::int32_t>(320)), {"output mask must be 3x5x4", "2x5x4"});
   auto const masked = with_pixel_target(plain, "mask", 2, std::vector<std::int32_t>(320));
   fails(with_value_target(masked, "pose", 1, ages),
@@ -401,7 +406,9 @@ TEST_CASE("targets: a network and a data set that do not fit are refused") {
   fails(with_class_target(masked, "pose", 3, std::vector<std::int32_t>(16)),
         {"output pose has 2 numbers", "3 classes"});
   fails(with_pixel_target(masked, "pose", 2, std::vector<std::int32_t>(320)),
-        {"target of output pose", "needs the loss categorical_crossentropy"});
+        {"target of output pose",
+         "needs the loss categorical_crossentropy; give output pose that loss in compile(), with "
+         ".losses"});
 
   trainer single = compile<network<image<2, 5, 4>, flatten, dense<3>, softmax>>(reference{}, sgd{});
   refuses<option_error>([&] { single.evaluate(whole); }, {"found a target of mask", "no further output"});

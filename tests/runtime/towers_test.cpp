@@ -439,7 +439,7 @@ TEST_CASE("a tower of a single sample in front of a batch_norm is warned about, 
   e->prepare(mode::training, 3);
   e->prepare(mode::training, 2);
   CHECK(said.size() == 1);
-  CHECK_THAT(said.at(0), Catch::Matchers::Contains("tower 0 of 2 has a single sample of a batch of 3"));
+  CHECK_THAT(said.at(0), Catch::Matchers::Contains("tower 0 of 2 has a single sample (the whole batch has 3), so"));
   make<with_batch_norm>(reference{}, {.count = 2, .policy = synchronized(host_merge)})->prepare(mode::training, 2);
   make<without>(reference{}, {.count = 2})->prepare(mode::training, 2);
   CHECK(said.size() == 1);

@@ -444,21 +444,22 @@ TEST_CASE("a table is read, column by column") {
     char const* text;
     std::vector<std::string> words;
   };
-  for (wrong const& w : {wrong{"a,b\n1,2\n3\n", {"2 fields", "found 1", "line 3"}},
-                         {"a,b\n1,2,3\n", {"found 3"}},
-                         {"a,b\n\n,3\n", {"column a; found an empty", "line 3"}},
-                         {"a,b\n1x,3\n", {"1x", ".ignore = {\"a\"}"}},
-                         {"a;b\n1;3\n", {"named b; found a;b", ".separator = ';'"}},
-                         {"a,b\n+-5,3\n", {"+-5"}},
-                         {"a,b\n1\r2,3\n", {"1\\x0d2"}},
-                         {"a,b\n1,nan\n", {"column b; found nan"}},
-                         {"a,b\n1e99,3\n", {"1e99"}},
-                         {"a,c\n1,3\n", {"exactly one column named b", "a, c"}},
-                         {"b,b\n1,3\n", {"exactly one column named b"}},
-                         {"a,b\n", {"line of data"}},
-                         {"", {"line of data"}},
-                         {"b\n1\n", {"must have an input column besides the targets; found 1 column, all of them"}},
-                         {"a,b\n\"1,2\n", {"quote", "line 2"}}}) {
+  for (wrong const& w :
+       {wrong{"a,b\n1,2\n3\n", {"2 fields", "found 1", "line 3"}},
+        {"a,b\n1,2,3\n", {"found 3"}},
+        {"a,b\n\n,3\n", {"column a; found an empty", "line 3"}},
+        {"a,b\n1x,3\n", {"1x", ".ignore = {\"a\"}"}},
+        {"a;b\n1;3\n", {"named b; found a;b", ".separator = ';'"}},
+        {"a,b\n+-5,3\n", {"+-5"}},
+        {"a,b\n1\r2,3\n", {"1\\x0d2"}},
+        {"a,b\n1,nan\n", {"column b; found nan"}},
+        {"a,b\n1e99,3\n", {"1e99"}},
+        {"a,c\n1,3\n", {"exactly one column named b", "a, c"}},
+        {"b,b\n1,3\n", {"exactly one column named b"}},
+        {"a,b\n", {"line of data"}},
+        {"", {"line of data"}},
+        {"b\n1\n", {"must have an input column besides the targets; found 1 column, and none besides"}},
+        {"a,b\n\"1,2\n", {"quote", "line 2"}}}) {
     INFO(w.text);
     write(w.text);
     refuses<data_error>([&] { read_csv_values(path, {"b"}); }, w.words);

@@ -28,7 +28,7 @@ TYPENET_INLINE std::vector<float> numbers_without(csv_table const& table, std::v
   if (columns == 0)
     throw_error<data_error>({"csv: ", table.path(), " must have an input column besides the targets; found ",
                              counted(static_cast<long long>(takes.size()), "column"),
-                             ", all of them targets or ignored; ignore fewer"});
+                             ", and none besides targets and ignored ones; ignore fewer columns, or check .separator"});
   std::vector<float> numbers;
   numbers.reserve(table.rows() * static_cast<std::size_t>(columns));
   for (std::size_t row = 0; row < table.rows(); ++row)

@@ -101,8 +101,9 @@ TYPENET_INLINE std::vector<std::string> names_in(std::string const& path, bool f
       if (!name.starts_with('.') && entry.is_directory() == folders) names.push_back(std::move(name));
     }
   } catch (std::filesystem::filesystem_error const& e) {
-    throw data_error(message({"picture_folder: ", printable(path), " must be a folder; found ", e.code().message(),
-                              "; give a folder with a folder for each class"}));
+    throw data_error(message(
+        {"picture_folder: cannot read the folder ", printable(path), ": ", e.code().message(),
+         folders ? "; give a folder with a folder for each class" : "; make it readable, or leave this class out"}));
   }
   std::sort(names.begin(), names.end());
   return names;

@@ -34,11 +34,13 @@ TYPENET_INLINE towers_engine::towers_engine(tower_factory const& factory, graph_
       threads_(towers_, places_.begin()) {
   if (t.policy.moments == tower_moments::synchronized && (g.size.devices > 1 || o.micro_batches > 1))
     throw option_error(
-        "towers: batch_norm can't be synchronized in a network on several devices or in micro-batches; remove "
-        "synchronized(...) from the policy, or use one device and no micro-batches");
+        "towers: batch_norm can't be synchronized in a network on several devices or in micro-batches; leave "
+        "synchronized(...), or .moments = tower_moments::synchronized, out of the policy, or use one device and no "
+        "micro-batches");
   if (t.policy.moments == tower_moments::synchronized && o.limit.batch > 0)
     throw option_error(
-        "towers: with a memory_budget, batch_norm can't be synchronized; remove synchronized(...) from the policy");
+        "towers: with a memory_budget, batch_norm can't be synchronized; leave synchronized(...), or .moments = "
+        "tower_moments::synchronized, out of the policy");
   if (world_) meet_others();
   engines_ = std::vector<std::unique_ptr<engine>>(static_cast<std::size_t>(towers_));
   on_all([&](int i) {
@@ -262,9 +264,9 @@ TYPENET_INLINE void towers_engine::warn_of_single_samples(program const& p) {
     int const part = part_of(batch, group_.ranks(), rank, policy_).size;
     if (smallest_micro_batch(part, options_.micro_batches) != 1) continue;
     warned_ = true;
-    on_warning(message({tower_of_rank(rank), part > 1 ? " has micro-batches of" : " has", " a single sample of a ",
-                        "batch of ", p.part.whole,
-                        ", so batch_norm takes its statistics from one sample alone; use a larger batch, fewer ",
+    on_warning(message({tower_of_rank(rank), part > 1 ? " has micro-batches with" : " has",
+                        " a single sample (the whole batch has ", p.part.whole,
+                        "), so batch_norm takes its statistics from one sample alone; use a larger batch, fewer ",
                         options_.micro_batches > 1 ? "towers or micro-batches" : "towers, or synchronized batch_norm"})
                    .c_str());
   }

@@ -131,8 +131,9 @@ TYPENET_INLINE arranged_targets batch_checks::arranged(std::vector<batch_target>
     for (batch_target const& one : targets)
       if (one.output == name) found = &one, ++times;
     if (times != 1)
-      throw_error<data_error>({what, ": each output must be given targets exactly once; found those of output ", name,
-                               " ", times, " times; the network's result is called main"});
+      throw_error<data_error>({what, ": each output must be given targets exactly once; those of output ", name,
+                               times == 0 ? " are missing" : message({" are given ", times, " times"}),
+                               "; the network's result is called main"});
     shape const& out = graph.output_shape(graph.nodes[output_node(graph, k)]);
     bool const has_values = found->values.data() != nullptr;
     bool const of_pixels = loss[k] == dsl::loss::categorical_crossentropy && !out.is_flat();

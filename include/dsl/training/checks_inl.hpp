@@ -103,9 +103,10 @@ TYPENET_INLINE std::string owner_of_output(graph_view const& g, int k) {
 TYPENET_INLINE void require_pixel_classes(graph_view const& g, int k, loss l, dataset const& data, shape const& in,
                                           char const* what) {
   if (l != loss::categorical_crossentropy)
-    throw_error<option_error>({what, ": ", k == 0 ? "the data set" : "the target of " + owner_of_output(g, k),
-                               " has one class per pixel, which needs the loss categorical_crossentropy; give "
-                               "compile() that loss"});
+    throw_error<option_error>(
+        {what, ": ", k == 0 ? "the data set" : "the target of " + owner_of_output(g, k),
+         " has one class per pixel, which needs the loss categorical_crossentropy; give ",
+         k == 0 ? "compile() that loss" : owner_of_output(g, k) + " that loss in compile(), with .losses"});
   shape const& out = g.output_shape(g.nodes[output_node(g, k)]);
   if (!(out == shape{data.classes, in.height, in.width}))
     throw_error<option_error>(
@@ -138,10 +139,11 @@ TYPENET_INLINE void require_target(graph_view const& g, int k, loss l, dataset c
                                "; the last dense layer must have one unit per class", other});
   if (data.has_classes()) return;
   if (l == loss::categorical_crossentropy)
-    throw_error<option_error>(
-        {what, ": categorical_crossentropy needs one class per sample, but ",
-         k == 0 ? "the data set" : "the target of " + own, " has ", counted(data.values, "value"), "; give ",
-         k == 0 ? "compile() another loss, such as mean_squared_error" : "it another loss in compile(), with .losses"});
+    throw_error<option_error>({what, ": categorical_crossentropy needs one class per sample, but ",
+                               k == 0 ? "the data set" : "the target of " + own, " has ", counted(data.values, "value"),
+                               "; give ",
+                               k == 0 ? "compile() another loss, such as mean_squared_error"
+                                      : "that output another loss in compile(), with .losses"});
   if (data.values != outputs)
     throw_error<option_error>({has, whose, " has ", counted(data.values, "value"),
                                " per sample; the last dense layer must have one unit per value", other});

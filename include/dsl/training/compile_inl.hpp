@@ -71,7 +71,7 @@ TYPENET_INLINE engine_options checked_options(graph_view const& g, update_rule c
                  o.label_smoothing);
   if (o.label_smoothing > 0 && !crossentropy)
     throw_error<option_error>({"label_smoothing: it needs the loss categorical_crossentropy; found ", o.label_smoothing,
-                               " with another loss; leave it out, or change the loss"});
+                               " with ", name_of_loss(each[0].kind()), "; leave it out, or change the loss"});
   shape const& out = g.shape_of(g.result());
   auto const classes = out.is_flat() ? out.size() : out.channels;
   if (!o.class_weights.empty()) {

@@ -121,7 +121,7 @@ TYPENET_INLINE history trainer::fit(dataset const& given, fit_options const& opt
         if (ends_for_bad_loss(run)) break;
         detail::throw_error<training_error>({"val_loss: it became ", run.current.validation.loss, " in epoch ",
                                              run.epoch + 1, ", with learning rate ", learning_rate_,
-                                             "; try a smaller one, or check the validation data"});
+                                             "; try a smaller learning rate, or check the validation data"});
       }
       for (metric_handle const& m : options.metrics) run.current.validation.metrics.push_back({m.name(), m.value()});
       run.current.validated = true;

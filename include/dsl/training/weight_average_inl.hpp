@@ -18,8 +18,9 @@ TYPENET_INLINE weight_averager::weight_averager(engine& e, std::optional<weight_
     : engine_(e), options_(o.value_or(weight_average{})) {
   if (!o) return;
   if (o->start_from_epoch < 0 || o->start_from_epoch >= epochs)
-    throw_error<option_error>(
-        {"average: start_from_epoch must be 0 to ", epochs - 1, ", the run's last epoch; found ", o->start_from_epoch});
+    throw_error<option_error>({"average: start_from_epoch must be ",
+                               epochs > 1 ? message({"0 to ", epochs - 1, ", counted from 0"}) : "0, the only epoch",
+                               "; found ", o->start_from_epoch});
   if (o->every < 1) throw_error<option_error>({"average: .every must be 1 or more; found ", o->every});
   bool const keeps_some = o->momentum > 0 && o->momentum <= 1;
   if (!keeps_some)

@@ -11,7 +11,7 @@
 namespace dsl::detail::TYPENET_MODE {
 
 /// Throws option_error if a text for the file is not UTF-8. `what` names the text in the message.
-[[gnu::cold]] void require_onnx_text(std::string const& text, char const* what);
+[[gnu::cold]] void require_onnx_text(std::string const& text, std::string const& what);
 
 /// The names in an ONNX file, which are all different. Weights have the names that other frameworks give them.
 /// Operations are named by their place in the tree of modules, as in files of PyTorch's exporter:

@@ -11,8 +11,8 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-TYPENET_INLINE void require_onnx_text(std::string const& text, char const* what) {
-  if (!is_utf8(text)) throw option_error(std::string("onnx: ") + what + " must be UTF-8; found other bytes");
+TYPENET_INLINE void require_onnx_text(std::string const& text, std::string const& what) {
+  if (!is_utf8(text)) throw option_error("onnx: " + what + " must be UTF-8; found other bytes; convert it to UTF-8");
 }
 
 TYPENET_INLINE onnx_names::onnx_names(graph_view const& g, onnx_options const& o)

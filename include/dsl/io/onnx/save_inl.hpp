@@ -62,8 +62,8 @@ TYPENET_INLINE void write_onnx_metadata(onnx_options const& o, onnx_messages::Mo
     for (auto const& before : to.metadata_props())
       if (before.key() == name)
         throw option_error("onnx: .metadata must have each name once; found two " + shown(name));
-    require_onnx_text(name, ".metadata");
-    require_onnx_text(text, ".metadata");
+    require_onnx_text(name, "the name " + shown(name) + " in .metadata");
+    require_onnx_text(text, "the entry " + shown(name) + " of .metadata");
     auto& entry = *to.add_metadata_props();
     entry.set_key(name);
     entry.set_value(text);
