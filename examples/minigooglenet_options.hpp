@@ -157,8 +157,8 @@ inline void declare(CLI::App& app, settings& s) {
       ->type_name("N");
   app.add_option("--ema", s.ema,
                  "decay of an exponential moving average of the weights, such as 0.998; the average starts\nwith the "
-                 "first step or, with --swa N, after N epochs; 1: with --swa N, a plain mean of the weights; without\n"
-                 "--swa, no averaging")
+                 "first step or, with --swa N, after N epochs; 1: with --swa N, a plain mean of the weights;\n"
+                 "without --swa, no averaging")
       ->type_name("M");
   app.add_option("--bn-momentum", s.bn_momentum,
                  "momentum of batch_norm's running statistics; use 0.9 for runs of few steps")
