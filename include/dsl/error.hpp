@@ -15,7 +15,7 @@ namespace dsl {
 /// found, what was expected and what to do. Control characters in it are escaped, because it quotes names from files
 /// and command lines, which could otherwise send escape sequences to a terminal.
 struct TYPENET_EXPORT error : std::runtime_error {
-  [[gnu::cold]] explicit error(std::string const& what) : std::runtime_error(detail::printable(what)) {}
+  explicit error(std::string const& what) : std::runtime_error(detail::printable(what)) {}
 };
 
 /// Thrown for a data set that is missing, too short, too long, mislabelled or unreadable.

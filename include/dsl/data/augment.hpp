@@ -52,9 +52,9 @@ struct shift_and_flip {
   /// the transform itself gets the same bits.
   transform draw(std::uint64_t seed, int epoch, std::int64_t sample, dsl::shape const& picture) const;
   /// Adds this policy to the augmentation that `all` describes. Returns false if the two cannot be combined.
-  [[gnu::cold]] bool describe(augmentation_numbers& all) const;
+  bool describe(augmentation_numbers& all) const;
   /// Throws option_error for invalid options. `augmentation` calls check() of every policy that has one.
-  [[gnu::cold]] void check() const;
+  void check() const;
   friend bool operator==(shift_and_flip const&, shift_and_flip const&) = default;
 };
 
@@ -94,7 +94,7 @@ class augmentation {
   transform draw(std::uint64_t seed, int epoch, std::int64_t sample, dsl::shape const& picture) const;
   /// Describes the policy in plain numbers; returns false if the policy cannot be described in this way. Two
   /// augmentations with the same numbers draw the same transforms.
-  [[gnu::cold]] bool describe(augmentation_numbers& numbers) const;
+  bool describe(augmentation_numbers& numbers) const;
 
  private:
   struct drawer {
@@ -108,7 +108,7 @@ class augmentation {
     transform draw(std::uint64_t seed, int epoch, std::int64_t sample, dsl::shape const& picture) const override {
       return policy.draw(seed, epoch, sample, picture);
     }
-    [[gnu::cold]] bool describe(augmentation_numbers& numbers) const override {
+    bool describe(augmentation_numbers& numbers) const override {
       if constexpr (describes_itself<Policy>)
         return policy.describe(numbers);
       else

@@ -34,8 +34,8 @@ struct random_crop {
   dsl::outside outside = dsl::outside::zero;
 
   transform draw(std::uint64_t seed, int epoch, std::int64_t sample, dsl::shape const&) const;
-  [[gnu::cold]] bool describe(augmentation_numbers& all) const;
-  [[gnu::cold]] void check() const;
+  bool describe(augmentation_numbers& all) const;
+  void check() const;
 };
 
 /// Flips an image horizontally with the given probability. Philox: counter = (epoch, random_flip, sample); word 0.
@@ -43,8 +43,8 @@ struct random_flip {
   double probability = 0.5;
 
   transform draw(std::uint64_t seed, int epoch, std::int64_t sample, dsl::shape const&) const;
-  [[gnu::cold]] bool describe(augmentation_numbers& all) const;
-  [[gnu::cold]] void check() const;
+  bool describe(augmentation_numbers& all) const;
+  void check() const;
 };
 
 /// Zeroes a square of `size` pixels a side (DeVries and Taylor 2017). Its centre may be any pixel, so part of the
@@ -57,8 +57,8 @@ struct cutout {
   int epochs = 0;  // 0: all epochs
 
   transform draw(std::uint64_t seed, int epoch, std::int64_t sample, dsl::shape const& picture) const;
-  [[gnu::cold]] bool describe(augmentation_numbers& all) const;
-  [[gnu::cold]] void check() const;
+  bool describe(augmentation_numbers& all) const;
+  void check() const;
 };
 
 }  // namespace dsl::TYPENET_MODE
@@ -104,24 +104,24 @@ class in_order {
         policies_);
     return all;
   }
-  [[gnu::cold]] bool describe(augmentation_numbers& all) const {
+  bool describe(augmentation_numbers& all) const {
     return std::apply([&](Policies const&... policy) { return (describe_one(policy, all) && ...); }, policies_);
   }
-  [[gnu::cold]] void check() const {
+  void check() const {
     int place = 0;
     std::apply([&](Policies const&... policy) { (check(policy, place), ...); }, policies_);
   }
 
  private:
   template <class Policy>
-  [[gnu::cold]] static bool describe_one(Policy const& policy, augmentation_numbers& all) {
+  static bool describe_one(Policy const& policy, augmentation_numbers& all) {
     if constexpr (describes_itself<Policy>)
       return policy.describe(all);
     else
       return false;
   }
   template <class Policy>
-  [[gnu::cold]] static void check(Policy const& policy, int& place) {
+  static void check(Policy const& policy, int& place) {
     if constexpr (requires { policy.check(); }) policy.check();
     constexpr int own = detail::place_in_order<Policy>;
     constexpr char const* does[] = {"", "moves", "flips", "cuts"};

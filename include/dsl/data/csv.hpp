@@ -12,8 +12,7 @@
 namespace dsl::detail::TYPENET_MODE {
 
 /// Returns the numbers in all columns except the columns named in `left_out`, row by row.
-[[gnu::cold]] std::vector<float> numbers_without(csv_table const& table, std::vector<std::string> const& left_out,
-                                                 int& columns);
+std::vector<float> numbers_without(csv_table const& table, std::vector<std::string> const& left_out, int& columns);
 
 }  // namespace dsl::detail::TYPENET_MODE
 

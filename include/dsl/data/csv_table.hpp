@@ -32,7 +32,7 @@ class csv_table {
  public:
   csv_table(csv_table const&) = delete;
   csv_table& operator=(csv_table const&) = delete;
-  [[gnu::cold]] csv_table(std::string const& path, csv_options const& o);
+  csv_table(std::string const& path, csv_options const& o);
 
   std::size_t rows() const { return lines_.size(); }
   std::vector<std::string> const& names() const { return names_; }
@@ -42,18 +42,18 @@ class csv_table {
   std::int64_t line(std::size_t row) const { return lines_[static_cast<std::size_t>(rows_[row])]; }
 
   /// Returns the number of the column with that name. Throws data_error if no column or several columns have the name.
-  [[gnu::cold]] std::size_t column(std::string const& name) const;
-  [[gnu::cold]] float number(std::size_t row, std::size_t column) const;
+  std::size_t column(std::string const& name) const;
+  float number(std::size_t row, std::size_t column) const;
 
  private:
   [[noreturn, gnu::cold]] void fail(char const* must, std::string const& what, std::string const& found,
                                     std::int64_t line) const;
 
-  [[gnu::cold]] void find_rows(csv_options const& o);
+  void find_rows(csv_options const& o);
 
   /// Appends the fields of the next line that is not empty, without their quotes, as views of the file's text. Returns
   /// false at the end of the file.
-  [[gnu::cold]] bool next_line();
+  bool next_line();
 
   std::string path_;
   char separator_;

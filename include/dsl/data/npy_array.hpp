@@ -21,7 +21,7 @@ enum class npy_kind : unsigned char { real, whole, natural };
 /// that names the file and what is wrong.
 class npy_array {
  public:
-  [[gnu::cold]] explicit npy_array(std::string const& path);
+  explicit npy_array(std::string const& path);
 
   std::vector<std::int64_t> const& dims() const { return dims_; }
   /// Returns the number of elements.
@@ -32,14 +32,14 @@ class npy_array {
 
   /// Returns the numbers as floats. If the file contains floats, these are in the file's memory; otherwise they are
   /// converted into `copy`.
-  [[gnu::cold]] std::span<float const> floats(std::shared_ptr<std::vector<float>>& copy) const;
+  std::span<float const> floats(std::shared_ptr<std::vector<float>>& copy) const;
   /// Returns integers as class numbers. Throws data_error for a number that does not fit in a std::int32_t; the message
   /// has its position.
-  [[gnu::cold]] std::vector<std::int32_t> labels() const;
+  std::vector<std::int32_t> labels() const;
   [[gnu::cold, noreturn]] void refuse(std::string const& what) const;
 
  private:
-  [[gnu::cold]] void read_header(char const* text, std::size_t size);
+  void read_header(char const* text, std::size_t size);
   double real_at(std::int64_t i) const;
   std::int64_t whole_at(std::int64_t i) const;
 

@@ -20,13 +20,13 @@
 namespace dsl::detail::TYPENET_MODE {
 
 /// Returns the shape of an array for messages: "60x3x8".
-[[gnu::cold]] inline std::string npy_dims(npy_array const& a) {
+inline std::string npy_dims(npy_array const& a) {
   std::string all;
   for (std::int64_t const d : a.dims()) all += (all.empty() ? "" : "x") + std::to_string(d);
   return all.empty() ? "one number" : all;
 }
 
-[[gnu::cold]] inline dsl::shape npy_sample(npy_array const& a) {
+inline dsl::shape npy_sample(npy_array const& a) {
   std::vector<std::int64_t> const& d = a.dims();
   if (d.empty() || d.size() > 4)
     a.refuse(message(
@@ -43,14 +43,14 @@ namespace dsl::detail::TYPENET_MODE {
 }
 
 /// Throws data_error unless `targets` has one row for each sample; `what` names the targets in the message.
-[[gnu::cold]] inline void require_as_many(npy_array const& samples, npy_array const& targets, char const* what) {
+inline void require_as_many(npy_array const& samples, npy_array const& targets, char const* what) {
   if (targets.dims().empty() || targets.dims()[0] != samples.dims()[0])
     targets.refuse(
         message({"have ", what, " for each of the ", samples.dims()[0], " samples; found ", npy_dims(targets)}));
 }
 
 /// Adds samples to a data set that already has its targets. Bytes in the file stay bytes; other numbers become floats.
-[[gnu::cold]] inline dataset npy_dataset(npy_array const& samples, dataset data) {
+inline dataset npy_dataset(npy_array const& samples, dataset data) {
   dsl::shape const sample = npy_sample(samples);
   auto storage = std::make_shared<dataset_storage>(*data.storage);
   std::int64_t const count = samples.dims()[0];

@@ -85,7 +85,7 @@ void epoch_order(std::uint64_t seed, int epoch, Numbers& order) {
 /// 64 CIFAR-10 images and a prefetch of 2.
 class batch_loader {
  public:
-  [[gnu::cold]] batch_loader(dataset data, pipeline_options options);
+  batch_loader(dataset data, pipeline_options options);
   batch_loader(batch_loader const&) = delete;
   batch_loader& operator=(batch_loader const&) = delete;
   ~batch_loader() { stop(); }
@@ -98,14 +98,14 @@ class batch_loader {
 
   /// Begins `epoch` (from 0) at batch `step`, and discards the rest of an earlier epoch. start(epoch, step) lets a
   /// resumed run continue within an epoch; it gets the same bits as the run that was stopped.
-  [[gnu::cold]] void start(int epoch, std::int64_t step = 0);
+  void start(int epoch, std::int64_t step = 0);
 
   /// Returns the next batch, or null at the end of the epoch. If an error occurred while the batch was made, throws
   /// that error, which ends the epoch.
-  [[gnu::cold]] batch const* next();
+  batch const* next();
   /// Returns the batch that next() will return, if a thread has already made it; otherwise null. The batch stays valid
   /// until next() has been called twice more.
-  [[gnu::cold]] batch const* coming();
+  batch const* coming();
 
  private:
   struct wanted {
@@ -127,12 +127,12 @@ class batch_loader {
     bool ready = false;
   };
 
-  [[gnu::cold]] void check() const;
+  void check() const;
 
   slot& slot_of(std::int64_t step) { return slots_[static_cast<int>(step % slots_.size())]; }
 
   // Makes batch `step` of the epoch in a slot that no other thread touches; stores errors for the consumer.
-  [[gnu::cold]] void make(std::int64_t step, slot& s) noexcept;
+  void make(std::int64_t step, slot& s) noexcept;
 
   bool weighs() const { return data_.weights || !options_.class_weights.empty(); }
   void put_weights(output_target const& t, std::int64_t sample, std::int32_t const* labels, float* out) const;
@@ -156,9 +156,9 @@ class batch_loader {
 
   static void* run_worker(void* loader);
   bool may_take() const { return taken_ < end_ && taken_ < released_ + slots_.size(); }
-  [[gnu::cold]] void work();
+  void work();
 
-  [[gnu::cold]] void stop();
+  void stop();
 
   dataset data_;
   pipeline_options options_;

@@ -34,11 +34,9 @@ dataset in_memory_pixel_dataset(dsl::shape sample, std::vector<std::uint8_t> pix
 namespace dsl::detail::TYPENET_MODE {
 
 /// Checks (samples, height, width) labels, replaces labels equal to `ignored` by -1, and returns the number of samples.
-[[gnu::cold]] std::int64_t check_pixel_labels(dsl::shape const& sample, int classes, std::vector<std::int32_t>& labels,
-                                              int ignored);
+std::int64_t check_pixel_labels(dsl::shape const& sample, int classes, std::vector<std::int32_t>& labels, int ignored);
 /// Makes a data set of samples whose segments, if it has any, are in `storage`.
-[[gnu::cold]] dataset dataset_of_pixel_classes(dsl::shape const& sample, int classes, std::int64_t samples,
-                                               dataset_storage storage);
+dataset dataset_of_pixel_classes(dsl::shape const& sample, int classes, std::int64_t samples, dataset_storage storage);
 
 }  // namespace dsl::detail::TYPENET_MODE
 

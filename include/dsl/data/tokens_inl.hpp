@@ -20,8 +20,7 @@ namespace dsl::detail::TYPENET_MODE {
 
 /// Throws option_error if the length or the vocabulary's size is out of range, and data_error for a token outside of
 /// the vocabulary.
-[[gnu::cold]] inline void require_vocabulary(char const* what, int length, int vocabulary,
-                                             std::vector<std::int32_t> const& tokens) {
+inline void require_vocabulary(char const* what, int length, int vocabulary, std::vector<std::int32_t> const& tokens) {
   option_check const check{what};
   check.need(length >= 1, "the length must be 1 or more", length);
   check.need(is_vocabulary(vocabulary), "the vocabulary must have 1 to 16,777,216 tokens", vocabulary);
@@ -33,7 +32,7 @@ namespace dsl::detail::TYPENET_MODE {
 }
 
 /// Returns the number of whole sequences in `tokens` tokens.
-[[gnu::cold]] inline std::int64_t count_sequences(char const* what, int length, std::size_t tokens) {
+inline std::int64_t count_sequences(char const* what, int length, std::size_t tokens) {
   auto const found = static_cast<std::int64_t>(tokens);
   if (found % length != 0)
     throw_error<data_error>({what, ": each sequence must have ", length, " tokens; found ", found,
@@ -42,8 +41,8 @@ namespace dsl::detail::TYPENET_MODE {
 }
 
 /// Returns storage for samples of `length` tokens that begin `step` tokens apart.
-[[gnu::cold]] inline dataset_storage storage_of_tokens(std::vector<std::int32_t> const& tokens, int vocabulary,
-                                                       int step, std::int64_t samples) {
+inline dataset_storage storage_of_tokens(std::vector<std::int32_t> const& tokens, int vocabulary, int step,
+                                         std::int64_t samples) {
   dataset_storage s;
   if (vocabulary <= 256) {
     auto const owner = std::make_shared<std::vector<std::uint8_t> const>(tokens.begin(), tokens.end());
@@ -59,8 +58,7 @@ namespace dsl::detail::TYPENET_MODE {
   return s;
 }
 
-[[gnu::cold]] inline dataset dataset_of_tokens(int length, int classes, bool each, std::int64_t samples,
-                                               dataset_storage storage) {
+inline dataset dataset_of_tokens(int length, int classes, bool each, std::int64_t samples, dataset_storage storage) {
   return {.sample = {1, 1, length},
           .size = samples,
           .classes = classes,

@@ -19,19 +19,19 @@ class character_vocabulary {
  public:
   /// Makes a vocabulary of all characters that occur in a UTF-8 text. Throws data_error if the text is empty or not
   /// UTF-8; for any other bytes use byte_tokens.
-  [[gnu::cold]] explicit character_vocabulary(std::string_view text);
+  explicit character_vocabulary(std::string_view text);
 
   /// Returns the number of tokens, for embedding<...>.
   int size() const { return static_cast<int>(characters_.size()); }
   /// Returns all characters in the order of their tokens. Another program can make the same vocabulary from a file of
   /// them.
-  [[gnu::cold]] std::string characters() const;
+  std::string characters() const;
 
   /// Returns the tokens of a text. Throws data_error if a character is not in the vocabulary, or if the text is not
   /// UTF-8.
-  [[gnu::cold]] std::vector<std::int32_t> encode(std::string_view text) const;
+  std::vector<std::int32_t> encode(std::string_view text) const;
   /// Returns the text that these tokens stand for. Throws data_error for a number outside the vocabulary.
-  [[gnu::cold]] std::string decode(std::span<std::int32_t const> tokens) const;
+  std::string decode(std::span<std::int32_t const> tokens) const;
 
  private:
   std::vector<std::string> characters_;  // sorted

@@ -20,7 +20,7 @@ namespace dsl::detail::TYPENET_MODE {
 
 /// Calls f(character, index of its first byte) for each character of a text.
 template <class F>
-[[gnu::cold]] void for_each_character(std::string_view text, F f) {
+void for_each_character(std::string_view text, F f) {
   for (std::size_t at = 0; at < text.size();) {
     std::size_t const size = utf8_size(text.substr(at));
     if (size == 0)
@@ -32,7 +32,7 @@ template <class F>
 }
 
 /// Throws data_error unless `token` is a token of a vocabulary of this size.
-[[gnu::cold]] inline void require_token(char const* what, std::int32_t token, std::size_t place, int size) {
+inline void require_token(char const* what, std::int32_t token, std::size_t place, int size) {
   if (token < 0 || token >= size)
     throw_error<data_error>({what, ": tokens must be 0 to ", size - 1, "; found ", token, " at position ", place,
                              "; use the vocabulary that made the tokens"});

@@ -13,7 +13,7 @@ namespace dsl::detail::TYPENET_MODE {
 
 /// Makes an object on the heap or, in an embedded program, in its static memory.
 template <class T, class... A>
-[[gnu::cold]] T* make(A&&... a) {
+T* make(A&&... a) {
 #ifdef TYPENET_EMBEDDED
   return ::new (static_memory::take(sizeof(T), alignof(T))) T(std::forward<A>(a)...);
 #else
@@ -22,7 +22,7 @@ template <class T, class... A>
 }
 /// Destroys what make() returned. Static memory is never freed, so in an embedded program it does nothing.
 template <class T>
-[[gnu::cold]] void destroy([[maybe_unused]] T* p) {
+void destroy([[maybe_unused]] T* p) {
 #ifndef TYPENET_EMBEDDED
   delete p;
 #endif

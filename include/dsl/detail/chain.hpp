@@ -23,7 +23,7 @@ class chain {
   chain() = default;
   chain(chain const&) = delete;
   chain& operator=(chain const&) = delete;
-  [[gnu::cold]] ~chain() {
+  ~chain() {
     while (first_) destroy(std::exchange(first_, first_->next));
   }
 
@@ -35,7 +35,7 @@ class chain {
     return made->value;
   }
   /// Destroys the i-th object, which must exist.
-  [[gnu::cold]] void drop(int i) {
+  void drop(int i) {
     link** at = &first_;
     while (i-- > 0) at = &(*at)->next;
     link* const gone = std::exchange(*at, (*at)->next);
@@ -43,7 +43,7 @@ class chain {
     destroy(gone);
   }
   /// Destroys the last object.
-  [[gnu::cold]] void drop_last() { drop(size() - 1); }
+  void drop_last() { drop(size() - 1); }
   /// Returns the i-th object, which must exist.
   T& operator[](int i) const {
     link* at = first_;

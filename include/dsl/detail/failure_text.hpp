@@ -13,7 +13,7 @@ inline constexpr char const* no_memory = "out of memory";
 /// Returns what make() returns, a text that tells others why they must stop, or no_memory if there is no memory for it.
 /// They must be told in any case: otherwise they would wait forever.
 template <class Make>
-[[gnu::cold]] std::string failure_text(Make make) noexcept {
+std::string failure_text(Make make) noexcept {
   try {
     return make();
   } catch (...) {

@@ -72,7 +72,7 @@ class file_lock {
  public:
   /// Throws file_error if another writer holds the lock. `kind` begins every message. If `path`.lock exists and is not
   /// a lock, it is refused and left as it is.
-  [[gnu::cold]] file_lock(std::string const& path, char const* kind) : path_(path + ".lock"), owner_(::getpid()) {
+  file_lock(std::string const& path, char const* kind) : path_(path + ".lock"), owner_(::getpid()) {
     auto const fail = [&](std::string const& found) {
       throw file_error(std::string(kind) + ": " + path_ +
                        ", which is locked while a run writes the file, must be a lock file or not exist; found " +

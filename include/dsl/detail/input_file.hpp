@@ -22,7 +22,7 @@ namespace dsl::detail::TYPENET_MODE {
 /// every message, as in input_file{"x.bin", "cifar10", "download it again"}.
 class input_file {
  public:
-  [[gnu::cold]] input_file(std::string path, char const* kind, std::string advice)
+  input_file(std::string path, char const* kind, std::string advice)
       : path_(std::move(path)), kind_(kind), advice_(std::move(advice)) {
     // O_NONBLOCK: opening a named pipe must fail below, not wait for a writer. It changes nothing for a file.
     descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -43,7 +43,7 @@ class input_file {
   std::string const& path() const { return path_; }
 
   /// Reads the next `bytes` bytes. Throws data_error if the file has become shorter.
-  [[gnu::cold]] void read(void* to, std::size_t bytes) {
+  void read(void* to, std::size_t bytes) {
     auto* at = static_cast<char*>(to);
     while (bytes > 0) {
       ssize_t const n = ::read(descriptor_, at, bytes);
@@ -56,7 +56,7 @@ class input_file {
   }
   /// Appends the next `bytes` bytes to a string. Throws data_error if memory does not suffice: a sparse file can be
   /// larger than any memory.
-  [[gnu::cold]] void append(std::string& to, std::size_t bytes) {
+  void append(std::string& to, std::size_t bytes) {
     std::size_t const before = to.size();
     try {
       to.resize(before + bytes);

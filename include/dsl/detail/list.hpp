@@ -18,7 +18,7 @@ class list {
   constexpr list() = default;
   /// Allocates nothing for size 0: nvcc does not take `new T[0]` for a constant.
   constexpr explicit list(int size) : data_(size > 0 ? make(size) : nullptr), size_(size), capacity_(size) {}
-  [[gnu::cold]] constexpr list(int size, T const& fill) : list(size) {
+  constexpr list(int size, T const& fill) : list(size) {
     for (int i = 0; i < size; ++i) data_[i] = fill;
   }
   /// Returns a list that reads `size` elements of an array, which must outlive it. They must not be written to.
@@ -49,7 +49,7 @@ class list {
   }
   constexpr ~list() { release(); }
 
-  [[gnu::cold]] constexpr void reserve(int capacity) {
+  constexpr void reserve(int capacity) {
     if (capacity <= capacity_) return;
     T* grown = make(capacity);
     for (int i = 0; i < size_; ++i) grown[i] = data_[i];
@@ -73,7 +73,7 @@ class list {
     for (int i = at; i + 1 < size_; ++i) data_[i] = data_[i + 1];
     --size_;
   }
-  [[gnu::cold]] constexpr void insert(int at, T const& value) {
+  constexpr void insert(int at, T const& value) {
     T const copy = value;
     push(copy);
     for (int i = size_ - 1; i > at; --i) data_[i] = data_[i - 1];

@@ -23,7 +23,7 @@ class mapped_file {
  public:
   static constexpr std::size_t largest_copy = std::size_t{16} << 20;
 
-  [[gnu::cold]] mapped_file(std::string path, char const* kind, std::string const& advice) {
+  mapped_file(std::string path, char const* kind, std::string const& advice) {
     input_file file(std::move(path), kind, advice);
     path_ = file.path();
     size_ = file.size();

@@ -19,7 +19,7 @@ class owner {
     std::swap(p_, other.p_);
     return *this;
   }
-  [[gnu::cold]] ~owner() { destroy(p_); }
+  ~owner() { destroy(p_); }
 
   T* get() const { return p_; }
   T* operator->() const { return p_; }
@@ -31,7 +31,7 @@ class owner {
 };
 
 template <class T, class... A>
-[[gnu::cold]] owner<T> make_owner(A&&... a) {
+owner<T> make_owner(A&&... a) {
   return owner<T>(make<T>(std::forward<A>(a)...));
 }
 

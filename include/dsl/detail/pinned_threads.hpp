@@ -17,7 +17,7 @@ namespace dsl::detail::TYPENET_MODE {
 struct core_set {
   list<int> cores{};
 
-  [[gnu::cold]] static core_set available() {
+  static core_set available() {
     core_set found;
 #ifdef __linux__
     cpu_set_t set;
@@ -28,13 +28,13 @@ struct core_set {
     return found;
   }
   /// Returns cores [first, first + count) of this set, or no cores if it has fewer.
-  [[gnu::cold]] core_set slice(int first, int count) const {
+  core_set slice(int first, int count) const {
     core_set s;
     for (int i = first; i < first + count && first + count <= cores.size(); ++i) s.cores.push(cores[i]);
     return s;
   }
   /// Pins the calling thread, and threads it starts later, to these cores. Does nothing if the set is empty.
-  [[gnu::cold]] void pin() const {
+  void pin() const {
 #ifdef __linux__
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -48,7 +48,7 @@ struct core_set {
 /// thread pool for every calling thread, so towers never share one.
 class tower_threads {
  public:
-  [[gnu::cold]] tower_threads(int towers, core_set const* places) {
+  tower_threads(int towers, core_set const* places) {
     for (int i = 0; i < towers; ++i) seats_.emplace(*this, i, places[i]);
     try {
       for (seat& s : seats_) threads_.start(&tower_threads::serve, &s);
@@ -126,7 +126,7 @@ class tower_threads {
     lock const held(mutex_);
     if (!failure_ || is_echo(failure_)) failure_ = failure;
   }
-  [[gnu::cold]] static bool is_echo(std::exception_ptr const& failure) {
+  static bool is_echo(std::exception_ptr const& failure) {
     try {
       std::rethrow_exception(failure);
     } catch (peer_error const&) {

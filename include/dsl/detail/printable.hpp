@@ -10,7 +10,7 @@ namespace dsl::detail {
 /// Returns the length in bytes of the control character at `at`, in UTF-8 or as a single byte; 0 for any other
 /// character. Control characters are C0 and C1 controls, delete, line and paragraph separators, marks that change the
 /// direction of text, and U+FFFE and U+FFFF, which XML, and thus SVG, forbids.
-[[gnu::cold]] inline std::size_t control_at(std::string_view text, std::size_t at) {
+inline std::size_t control_at(std::string_view text, std::size_t at) {
   auto const byte = [&](std::size_t i) {
     return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : static_cast<unsigned char>(0);
   };
@@ -27,7 +27,7 @@ namespace dsl::detail {
 
 /// Returns text that is safe to print to a terminal or a log: each byte of a control character, or of a broken UTF-8
 /// sequence that a terminal may take for one, becomes \x and two digits. "a\n" -> "a\\x0a". Other text is unchanged.
-[[gnu::cold]] inline std::string printable(std::string_view text) {
+inline std::string printable(std::string_view text) {
   std::string shown;
   shown.reserve(text.size());
   for (std::size_t i = 0; i < text.size();) {
@@ -54,7 +54,7 @@ namespace dsl::detail {
 
 /// Returns at most the first 256 bytes of a text, followed by dots if it is longer: a message may quote a file's
 /// content of any size.
-[[gnu::cold]] inline std::string excerpt(std::string_view text) {
+inline std::string excerpt(std::string_view text) {
   constexpr std::size_t most = 256;  // longer than any file name
   return std::string(text.substr(0, most)) + (text.size() > most ? "..." : "");
 }

@@ -11,7 +11,7 @@ namespace dsl::detail::TYPENET_MODE {
 /// Returns the text quoted as one word of a shell command, for advice that can be pasted: it's here -> 'it'\''s here'.
 /// Text with characters that printable() would escape is quoted as $'a\012b' in ASCII, which bash, zsh and ksh
 /// understand and which a terminal and a log leave unchanged.
-[[gnu::cold]] inline std::string shell_word(std::string const& text) {
+inline std::string shell_word(std::string const& text) {
   constexpr char const* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./+:";
   if (!text.empty() && text.find_first_not_of(plain) == text.npos) return text;
   bool const controls = printable(text) != text;
@@ -32,7 +32,7 @@ namespace dsl::detail::TYPENET_MODE {
 }
 
 /// Returns a path as one shell word that no command mistakes for an option: -x -> ./-x
-[[gnu::cold]] inline std::string shell_path(std::string const& path) {
+inline std::string shell_path(std::string const& path) {
   return shell_word(path.starts_with('-') ? "./" + path : path);
 }
 

@@ -73,7 +73,7 @@ class thread_group {
   ~thread_group() { join(); }
 
   /// Starts a thread that runs body(context). Throws option_error if the system cannot create one.
-  [[gnu::cold]] void start(void* (*body)(void*), void* context) {
+  void start(void* (*body)(void*), void* context) {
     threads_.reserve(threads_.size() + 1);  // a started thread must be joined, so nothing may fail in between
     pthread_t made{};
     if (int const code = pthread_create(&made, nullptr, body, context); code != 0)

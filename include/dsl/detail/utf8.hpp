@@ -12,7 +12,7 @@ namespace dsl::detail::TYPENET_MODE {
 
 /// Returns the number of bytes of the first character of `text`; 0 if it is incomplete, overlong, a surrogate or not
 /// UTF-8. "\xc3\xa4" -> 2
-[[gnu::cold]] inline std::size_t utf8_size(std::string_view text) {
+inline std::size_t utf8_size(std::string_view text) {
   auto const byte = [&](std::size_t k) { return k < text.size() ? static_cast<unsigned char>(text[k]) : 0U; };
   unsigned const first = byte(0), second = byte(1);
   std::size_t const size = text.empty()   ? 0
@@ -29,14 +29,14 @@ namespace dsl::detail::TYPENET_MODE {
   return bad ? 0 : size;
 }
 
-[[gnu::cold]] inline bool is_utf8(std::string_view text) {
+inline bool is_utf8(std::string_view text) {
   while (std::size_t const size = utf8_size(text)) text.remove_prefix(size);
   return text.empty();
 }
 
 /// Returns `text` as valid UTF-8 for another program, with a blank for each control character and each mark that
 /// changes the direction of text, and a question mark for each byte that is not part of a character.
-[[gnu::cold]] inline std::string without_controls(std::string_view text) {
+inline std::string without_controls(std::string_view text) {
   std::string all;
   while (!text.empty()) {
     std::size_t const size = utf8_size(text);

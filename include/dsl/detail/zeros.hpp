@@ -25,7 +25,7 @@ class zeroed_memory {
     size_ = count;
   }
 #else
-  [[gnu::cold]] ~zeroed_memory() { std::free(data_); }
+  ~zeroed_memory() { std::free(data_); }
 
  protected:
   [[gnu::cold, gnu::noinline]] void allocate(std::size_t count, std::size_t bytes) {

@@ -49,10 +49,10 @@ struct cuda {
   cuda for_tower(detail::tower_place const& at) const;
   /// Returns the number of GPUs that this process may use. Without a driver, it is 0, and make_engine reports the
   /// missing driver.
-  [[gnu::cold]] static int devices();
+  static int devices();
 
   /// Throws executor_error if there is no driver or no such device.
-  [[gnu::cold]] std::unique_ptr<engine> make_engine(graph_view const& g, engine_options const& o) const;
+  std::unique_ptr<engine> make_engine(graph_view const& g, engine_options const& o) const;
 
  private:
   static cu::api const& libraries();

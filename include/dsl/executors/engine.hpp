@@ -148,9 +148,9 @@ class engine {
 
   /// Returns the normalisation of the data that the weights were trained on, or null if it is not known. Engines that
   /// share weights also share this normalisation.
-  [[gnu::cold]] std::shared_ptr<dsl::normalization const> normalization();
+  std::shared_ptr<dsl::normalization const> normalization();
   /// Sets the normalisation. Throws option_error if another engine shares the weights.
-  [[gnu::cold]] void set_normalization(std::shared_ptr<dsl::normalization const> n);
+  void set_normalization(std::shared_ptr<dsl::normalization const> n);
 
   /// Return the bytes of the plan's memory, and the bytes that libraries need in addition for packed weights and
   /// scratch memory.
@@ -192,9 +192,9 @@ class engine {
  protected:
   engine(graph_view const& g, engine_options const& o) : graph_(g), options_(o) {}
 
-  [[gnu::cold]] void require_targets(mode m, per_output<target_kind> const& targets) const;
-  [[gnu::cold]] void require_parameter(int k) const;
-  [[gnu::cold]] void require_slot(int s, int k) const;
+  void require_targets(mode m, per_output<target_kind> const& targets) const;
+  void require_parameter(int k) const;
+  void require_slot(int s, int k) const;
 
   graph_view graph_;
   engine_options options_;
@@ -242,7 +242,7 @@ concept makes_engines_for = std::same_as<class_of<decltype(&Executor::make_engin
 /// Makes an engine for a network that has no other operations than those of a set. In a program with the headers
 /// alone, the executors then leave out the code for the others.
 template <operation_set Only, class Executor>
-[[gnu::cold]] std::unique_ptr<engine> make_engine(Executor const& on, graph_view const& g, engine_options const& o) {
+std::unique_ptr<engine> make_engine(Executor const& on, graph_view const& g, engine_options const& o) {
   if constexpr (makes_engines_for<Executor, Only>)
     return on.template make_engine_for<Only>(g, o);
   else

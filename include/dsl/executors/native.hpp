@@ -30,11 +30,11 @@ struct native {
   int cores_a_tower(int towers) const;
   native for_tower(detail::tower_place const& at) const;
 
-  [[gnu::cold]] std::unique_ptr<engine> make_engine(graph_view const& g, engine_options const& o) const;
+  std::unique_ptr<engine> make_engine(graph_view const& g, engine_options const& o) const;
 #ifndef TYPENET_COMPILED
   /// Makes an engine for networks of some operations only, without the code for the others.
   template <operation_set Only>
-  [[gnu::cold]] std::unique_ptr<engine> make_engine_for(graph_view const& g, engine_options const& o) const;
+  std::unique_ptr<engine> make_engine_for(graph_view const& g, engine_options const& o) const;
 #endif
 
  private:

@@ -10,7 +10,7 @@ namespace dsl::detail {
 
 /// Returns the position of a layer as compiler errors and summaries give it: "layer 1.0.0 (inception_module >
 /// conv_module > conv2d)".
-[[gnu::cold]] inline std::string layer_place(graph_view const& g, int scope) {
+inline std::string layer_place(graph_view const& g, int scope) {
   std::string path, types;
   for (int s = scope; s > 0; s = g.scopes[s].parent) {
     std::string type(g.scopes[s].name.data, static_cast<std::size_t>(g.scopes[s].name.size));

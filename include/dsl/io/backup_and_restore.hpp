@@ -58,13 +58,13 @@ class backup_and_restore : public callback {
   backup_and_restore(std::string const& path, detail::backup_has_only const (&options)[Given]) = delete;
 #endif
 
-  [[gnu::cold]] void on_restore(fit_run& run) override;
-  [[gnu::cold]] void on_resume(fit_run& run) override;
-  [[gnu::cold]] void on_refused(fit_run& run) override;
+  void on_restore(fit_run& run) override;
+  void on_resume(fit_run& run) override;
+  void on_refused(fit_run& run) override;
   void on_epoch_begin(fit_run&) override { before_ = {}; }
   void on_batch_end(fit_run&) override;
   void on_backup(fit_run& run) override;
-  [[gnu::cold]] void on_train_end(fit_run& run) override;
+  void on_train_end(fit_run& run) override;
   void state(callback_state& s) override;
 
   /// Whether the last fit resumed from the file.
@@ -77,15 +77,15 @@ class backup_and_restore : public callback {
   std::string const& path() const { return file_.path(); }
   std::string before() const { return path() + ".before"; }
 
-  [[gnu::cold]] std::string where(fit_run const& run) const;
+  std::string where(fit_run const& run) const;
 
   /// Whether there is a state from which to resume. If the options say not to resume, renames the file and returns
   /// false.
-  [[gnu::cold]] bool look(fit_run& run);
-  [[gnu::cold]] void forget_before();
+  bool look(fit_run& run);
+  void forget_before();
 
   /// Checks a state before any part of it is copied to the trainer.
-  [[gnu::cold]] void check(fit_run const& run, detail::checkpoint_head const& at) const;
+  void check(fit_run const& run, detail::checkpoint_head const& at) const;
 
   detail::state_file file_;
   backup_options options_;

@@ -34,8 +34,8 @@ struct saved_run {
 /// slots, counters, the metrics of every epoch, and the name of the executor's arithmetic. With an executor that
 /// computes in float, a resumed training gets the same bits, since order, augmentation and dropout depend only on seed,
 /// epoch and step. `learning_rate` is the rate of the next epoch.
-[[gnu::cold]] std::string checkpoint(trainer& t, history const& past, double learning_rate);
-[[gnu::cold]] std::string checkpoint(trainer& t, history const& past);
+std::string checkpoint(trainer& t, history const& past, double learning_rate);
+std::string checkpoint(trainer& t, history const& past);
 
 }  // namespace dsl::TYPENET_MODE
 
@@ -43,7 +43,7 @@ namespace dsl::detail::TYPENET_MODE {
 
 /// Returns the name of callback i in a saved state: "early_stopping 0" for the first early_stopping among a run's
 /// callbacks.
-[[gnu::cold]] std::string state_name(fit_run const& run, std::size_t i);
+std::string state_name(fit_run const& run, std::size_t i);
 
 inline constexpr char const* average_key = "fit's average";  // cannot be a callback's name
 inline constexpr char const* arithmetic_key = "the engine's arithmetic";
@@ -52,29 +52,29 @@ inline constexpr char const* metrics_key = "fit's metrics";
 inline constexpr char const* outputs_key = "the outputs' scores";
 
 /// Returns engine::arithmetic() as bytes, which follow the callbacks' state in a file.
-[[gnu::cold]] std::string state_of_arithmetic(trainer& t);
+std::string state_of_arithmetic(trainer& t);
 /// Returns the scores of several outputs as bytes, which follow the callbacks' state in a file: four numbers for each
 /// epoch and output, and the sums of the current epoch. Returns no bytes if there is one output.
-[[gnu::cold]] std::string state_of_outputs(trainer& t, history const& past, fit_position const& next);
+std::string state_of_outputs(trainer& t, history const& past, fit_position const& next);
 /// Restores the scores of several outputs into a history and a position. Throws file_error if the file's outputs or
 /// epochs differ from those of the history and the network.
-[[gnu::cold]] void restore_outputs(trainer& t, std::string const& callbacks, std::string const& name, history& past,
-                                   fit_position& next);
+void restore_outputs(trainer& t, std::string const& callbacks, std::string const& name, history& past,
+                     fit_position& next);
 /// Returns the values of fit's .metrics in every epoch as bytes, which follow the callbacks' state in a file; none if
 /// there are no such metrics.
-[[gnu::cold]] std::string state_of_metrics(history const& past);
+std::string state_of_metrics(history const& past);
 /// Restores the values of fit's .metrics into a history. Throws file_error if the file has other epochs than the
 /// history, or if the resumed run computes other metrics.
-[[gnu::cold]] void restore_metrics(trainer& t, std::string const& callbacks, std::string const& name, history& past);
+void restore_metrics(trainer& t, std::string const& callbacks, std::string const& name, history& past);
 /// Returns the identity of a run's data source as bytes, which follow the callbacks' state in a file. An empty identity
 /// stands for samples in memory.
-[[gnu::cold]] std::string state_of_source(std::string source);
+std::string state_of_source(std::string source);
 /// Throws file_error if the run that wrote the file had another data source than this run. A file that was written
 /// outside a run does not name a source and is accepted.
-[[gnu::cold]] void require_source(std::string const& own, std::string const& callbacks, std::string const& name);
+void require_source(std::string const& own, std::string const& callbacks, std::string const& name);
 /// Warns if the training that wrote the file used another arithmetic than this one. Files of earlier versions do not
 /// name an arithmetic and cause no warning.
-[[gnu::cold]] void compare_arithmetic(trainer& t, std::string const& callbacks, std::string const& name);
+void compare_arithmetic(trainer& t, std::string const& callbacks, std::string const& name);
 
 }  // namespace dsl::detail::TYPENET_MODE
 
@@ -83,30 +83,30 @@ namespace dsl::TYPENET_MODE {
 /// Returns the states of a run's callbacks as bytes. For each callback that has a state, they contain the name of the
 /// callback's type, its number among the callbacks of that type, and the variables that it saves. If weights are
 /// averaged, the bytes also contain the average and the training's own weights.
-[[gnu::cold]] std::string state_of_callbacks(fit_run const& run);
+std::string state_of_callbacks(fit_run const& run);
 /// Restores the callbacks that the bytes name; other callbacks do not change. Throws file_error for the state of a
 /// callback that this run lacks, and for an average if this run has none.
-[[gnu::cold]] void restore_callbacks(fit_run& run, std::string const& bytes, std::string const& name);
+void restore_callbacks(fit_run& run, std::string const& bytes, std::string const& name);
 
 /// Returns the state of a run, even in the middle of an epoch, including the state of all callbacks. Call it in
 /// on_saving_point or on_backup, where the weights are those of the position run.next. With fit's .average, the weights
 /// in the checkpoint are the average, and the training's own weights are part of the callbacks' state.
-[[gnu::cold]] std::string checkpoint(fit_run const& run);
+std::string checkpoint(fit_run const& run);
 
 /// Restores a trainer from a checkpoint and returns the other parts of the checkpoint. Warns if the state was computed
 /// with another arithmetic. Throws file_error, and changes nothing, if the bytes are not a whole checkpoint of the same
 /// kind of training. `name` is the file's name in messages.
-[[gnu::cold]] saved_run restore_run(trainer& t, std::string const& bytes, std::string const& name);
+saved_run restore_run(trainer& t, std::string const& bytes, std::string const& name);
 
 /// Restores a trainer from a checkpoint that was written at the end of an epoch, and returns the history. Continue with
 /// fit(..., {.initial_epoch = past.epochs.size()}). Only backup_and_restore can resume in the middle of an epoch, or
 /// restore the state of callbacks. Throws file_error if epochs that .initial_epoch skipped are missing from the
 /// history.
-[[gnu::cold]] history restore(trainer& t, std::string const& bytes, std::string const& name);
+history restore(trainer& t, std::string const& bytes, std::string const& name);
 
 /// Writes a checkpoint to a file. If this fails, throws file_error, whose message begins with `kind`, and leaves an
 /// existing file unchanged.
-[[gnu::cold]] void write_checkpoint(std::string const& bytes, std::string const& path, char const* kind = "checkpoint");
+void write_checkpoint(std::string const& bytes, std::string const& path, char const* kind = "checkpoint");
 
 }  // namespace dsl::TYPENET_MODE
 
@@ -119,9 +119,9 @@ class state_file {
   explicit state_file(std::string path) : path_(std::move(path)) {}
   std::string const& path() const { return path_; }
 
-  [[gnu::cold]] void begin();
+  void begin();
   /// Takes a new state; call this in on_backup. Returns whether the state has been written to the file at once.
-  [[gnu::cold]] bool keep(fit_run const& run, std::string state);
+  bool keep(fit_run const& run, std::string state);
   /// Whether the file has the last state that was given to keep().
   bool is_written() const { return written_; }
   /// Writes the waiting state. Call this in on_batch_end, which is called only after a finite loss. Returns true if a
@@ -129,7 +129,7 @@ class state_file {
   bool confirm() { return !waits_.empty() && write(); }
 
  private:
-  [[gnu::cold]] bool write();
+  bool write();
 
   std::string path_, waits_;
   bool written_ = false;
@@ -137,7 +137,7 @@ class state_file {
 };
 
 /// Reads a checkpoint. Error messages end with the advice `otherwise`.
-[[gnu::cold]] std::string read_checkpoint_or(std::string const& path, char const* otherwise);
+std::string read_checkpoint_or(std::string const& path, char const* otherwise);
 
 /// Whether save_weights(), or load_weights(), can be called with these arguments.
 template <class... Given>
@@ -157,17 +157,17 @@ namespace dsl::TYPENET_MODE {
 
 /// Returns the bytes of a checkpoint, for restore(). Throws file_error. A file whose beginning does not match a
 /// checkpoint of the file's size may be very large, so only its beginning is read; restore() then refuses these bytes.
-[[gnu::cold]] std::string read_checkpoint(std::string const& path);
+std::string read_checkpoint(std::string const& path);
 
 /// Writes only the parameters, the running statistics and the normalisation of the data, in the format of checkpoints.
 /// Throws file_error, and option_error if the name has the ending of another format, such as .safetensors.
-[[gnu::cold]] void save_weights(trainer& t, std::string const& path);
+void save_weights(trainer& t, std::string const& path);
 /// Reads only the weights from a checkpoint of the same network, whatever its optimizer and seed are. If the file has a
 /// normalisation, it is read, too; nothing else in the trainer changes. Throws file_error; if the file is of another
 /// network, the message names the first parameter that differs.
-[[gnu::cold]] void load_weights(trainer& t, std::string const& path);
-[[gnu::cold]] void load_weights(predictor& p, std::string const& path);
-[[gnu::cold]] void load_weights(engine& e, std::string const& path);
+void load_weights(trainer& t, std::string const& path);
+void load_weights(predictor& p, std::string const& path);
+void load_weights(engine& e, std::string const& path);
 /// Report arguments that these functions do not take.
 template <class... Given>
   requires(!detail::save_weights_takes<Given...>)
@@ -189,7 +189,7 @@ struct checkpoint_each_epoch : callback {
 
   void on_train_begin(fit_run& run) override;
   void on_batch_end(fit_run&) override { file_.confirm(); }
-  [[gnu::cold]] void on_backup(fit_run& run) override;
+  void on_backup(fit_run& run) override;
 
  private:
   detail::state_file file_;

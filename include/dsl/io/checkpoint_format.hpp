@@ -40,11 +40,11 @@ static_assert(sizeof(checkpoint_head) == 24 + 19 * 8, "checkpoint: its head must
 
 constexpr std::size_t epoch_numbers = 9;
 /// Returns the size of the file that this head describes, or 0 if the head is invalid.
-[[gnu::cold]] std::size_t checkpoint_size(checkpoint_head const& head);
-[[gnu::cold]] void write_epoch(epoch_record const& e, double* to);
+std::size_t checkpoint_size(checkpoint_head const& head);
+void write_epoch(epoch_record const& e, double* to);
 /// Whether `v` can be an epoch's number and can be converted to an int.
 constexpr bool is_epoch(double v) { return v >= 0 && v < 1e9; }
-[[gnu::cold]] epoch_record read_epoch(double const* v);
+epoch_record read_epoch(double const* v);
 
 /// Calls f(slot, k, numbers) for every parameter (slot -1) and each of its optimizer slots, in the file's order. A
 /// frozen parameter has slots of zeros in the file, so that the same file fits networks that differ in which layers are
@@ -56,51 +56,51 @@ void for_each_array(graph_view const& g, long long slots, F f) {
     for (int s = -1; s < (p.is_statistic() ? 0 : slots); ++s) f(s, k, p.count());
   }
 }
-[[gnu::cold]] std::uint64_t checksum(std::string const& bytes, std::size_t size);
+std::uint64_t checksum(std::string const& bytes, std::size_t size);
 
 /// Returns a checkpoint as bytes. `head` has the number of slots to write, and the fields that the trainer does not
 /// know. If `weights` are given, they are written instead of the network's own.
-[[gnu::cold]] std::string checkpoint_bytes(trainer& t, checkpoint_head head, history const& past,
-                                           std::string const& callbacks, std::vector<float> const* weights = nullptr);
+std::string checkpoint_bytes(trainer& t, checkpoint_head head, history const& past, std::string const& callbacks,
+                             std::vector<float> const* weights = nullptr);
 
 /// Returns the ending of a file's name if the ending belongs to a format other than typenet's: ".safetensors" for
 /// "x.safetensors". Otherwise returns null.
-[[gnu::cold]] char const* ending_of_other_format(std::string const& path);
+char const* ending_of_other_format(std::string const& path);
 
 /// The advice in messages about an unusable file. A run can remove the file to start from the beginnings checkpoint;
 /// loading weights needs a file.
 inline constexpr char const* start_without = "remove the file to start from the beginning";
 inline constexpr char const* give_another = "give another file";
 
-[[gnu::cold]] std::string wrong_size(std::size_t expected, std::size_t found, char const* otherwise = start_without);
+std::string wrong_size(std::size_t expected, std::size_t found, char const* otherwise = start_without);
 
 /// Returns advice for a file that does not begin like a checkpoint. If the file looks like another format, the advice
 /// is about that format; otherwise it is to give another file, or `otherwise`.
-[[gnu::cold]] std::string advice_for_begin(std::string const& bytes, char const* otherwise);
+std::string advice_for_begin(std::string const& bytes, char const* otherwise);
 
 /// Reads a whole checkpoint of a network. The bytes must outlive the reader. Throws file_error for anything else.
 class checkpoint_reader {
  public:
-  [[gnu::cold]] checkpoint_reader(graph_view const& g, std::string const& bytes, std::string const& name,
-                                  char const* otherwise = start_without);
+  checkpoint_reader(graph_view const& g, std::string const& bytes, std::string const& name,
+                    char const* otherwise = start_without);
 
-  [[gnu::cold]] void need(bool holds, std::string const& what) const;
-  [[gnu::cold]] history past() const;
+  void need(bool holds, std::string const& what) const;
+  history past() const;
   /// Copies parameters and running statistics to an engine. Also copies the optimizer slots if `slots` is true and the
   /// optimizer is the same.
-  [[gnu::cold]] void give_arrays(engine& e, bool slots) const;
+  void give_arrays(engine& e, bool slots) const;
   std::string callbacks() const { return bytes_.substr(callbacks_, static_cast<std::size_t>(head.callbacks)); }
 
   checkpoint_head head{};
   static constexpr std::size_t version_at = 19;  // after "typenet checkpoint "
 
  private:
-  [[gnu::cold]] void read_record(std::int64_t i, double (&to)[epoch_numbers]) const;
+  void read_record(std::int64_t i, double (&to)[epoch_numbers]) const;
   /// Throws an error whose message ends with the advice, unless `holds` is true.
-  [[gnu::cold]] void need_or(bool holds, std::string const& what) const;
+  void need_or(bool holds, std::string const& what) const;
   /// Checks conditions that a run and its callbacks rely on: all records are of finished epochs, and if the next epoch
   /// has not begun, there is at least one record.
-  [[gnu::cold]] void check_position() const;
+  void check_position() const;
 
   std::string const& bytes_;
   std::string const& name_;

@@ -22,7 +22,7 @@ struct picture_classes {
 
 /// Returns a data set's shape, class names and mean. Throws option_error if the data set also has a deviation, for
 /// which the file has no field.
-[[gnu::cold]] picture_classes classes_of(dataset const& data);
+picture_classes classes_of(dataset const& data);
 
 }  // namespace dsl::TYPENET_MODE
 
@@ -33,7 +33,7 @@ namespace dsl::detail::TYPENET_MODE {
 inline constexpr std::size_t longest_class_name = 1000;
 
 /// Whether a name can be a line of the file and is safe to print: names are shown on terminals and passed to gnuplot.
-[[gnu::cold]] bool is_class_name(std::string_view name);
+bool is_class_name(std::string_view name);
 
 /// Reads a classes file line by line; each error names the line.
 class classes_reader {
@@ -62,10 +62,10 @@ namespace dsl::TYPENET_MODE {
 /// Writes a text file with one name, or one number of the mean, per line. Reading the file gives the same bits. Throws
 /// option_error for names that are not UTF-8 or have control characters, and file_error if the file cannot be written;
 /// an existing file is then unchanged.
-[[gnu::cold]] void write_classes(picture_classes const& all, std::string const& path);
+void write_classes(picture_classes const& all, std::string const& path);
 
 /// Reads a classes file. Throws data_error if it cannot be read, and file_error if it is not a whole classes file.
-[[gnu::cold]] picture_classes read_classes(std::string const& path);
+picture_classes read_classes(std::string const& path);
 
 }  // namespace dsl::TYPENET_MODE
 

@@ -22,8 +22,7 @@ namespace dsl::detail::TYPENET_MODE {
 
 /// Returns a script that draws a square for each cell of the matrix. The larger the cell's share of its row, the darker
 /// the square. If there are at most 30 classes, each square shows its count.
-[[gnu::cold]] std::string gnuplot_script(confusion_matrix const& m, confusion_plot_options const& o,
-                                         plot_format format);
+std::string gnuplot_script(confusion_matrix const& m, confusion_plot_options const& o, plot_format format);
 
 }  // namespace dsl::detail::TYPENET_MODE
 
@@ -32,7 +31,7 @@ namespace dsl::TYPENET_MODE {
 /// Draws a confusion matrix with a row for each true class and a column for each predicted class. The ending of the
 /// file name selects PNG or SVG. Needs gnuplot 5. Throws option_error if no evaluation has filled the matrix, and
 /// file_error if the plot cannot be drawn; an existing file is then unchanged.
-[[gnu::cold]] void plot(confusion_matrix const& m, std::string const& path, confusion_plot_options const& options = {});
+void plot(confusion_matrix const& m, std::string const& path, confusion_plot_options const& options = {});
 
 }  // namespace dsl::TYPENET_MODE
 

@@ -28,17 +28,17 @@ class csv_logger : public callback {
  public:
   explicit csv_logger(std::string path, csv_logger_options const& o = {}) : path_(std::move(path)), options_(o) {}
 
-  [[gnu::cold]] void on_train_begin(fit_run& run) override;
+  void on_train_begin(fit_run& run) override;
   void on_epoch_begin(fit_run& run) override;
-  [[gnu::cold]] void on_epoch_end(fit_run& run) override;
-  [[gnu::cold]] void on_train_end(fit_run& run) override;
+  void on_epoch_end(fit_run& run) override;
+  void on_train_end(fit_run& run) override;
   void state(callback_state& s) override { s("bytes before", before_, 0, s.largest_count); }
 
  private:
   /// Writes the old content of the file up to this run's first row, and then the rows of this run's epochs so far.
-  [[gnu::cold]] void write_all(fit_run const& run);
+  void write_all(fit_run const& run);
   /// Returns the file's first `most` bytes, or the whole file if it is shorter.
-  [[gnu::cold]] std::string text(std::int64_t most) const;
+  std::string text(std::int64_t most) const;
   std::string with_separator(std::string row) const;
 
   std::string path_;

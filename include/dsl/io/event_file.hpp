@@ -22,7 +22,7 @@ namespace dsl::detail::TYPENET_MODE {
 double wall_time();
 
 /// Returns a random number other than 0, which identifies a run.
-[[gnu::cold]] std::uint64_t number_for_run();
+std::uint64_t number_for_run();
 
 /// An event file that TensorBoard can read while it grows. Each append is a single write call, so that even a killed
 /// process leaves whole records. TensorBoard reads the files of a folder in the order of their names, which begin with
@@ -33,13 +33,13 @@ double wall_time();
 /// another process has locked because it still writes to them. Throws file_error.
 class event_file {
  public:
-  [[gnu::cold]] event_file(std::string const& folder, std::uint64_t run, event_place const& resume_at);
+  event_file(std::string const& folder, std::uint64_t run, event_place const& resume_at);
   event_file(event_file const&) = delete;
   event_file& operator=(event_file const&) = delete;
   ~event_file();
 
   /// Appends all of the records. If this fails, appends none of them and throws file_error.
-  [[gnu::cold]] void append(std::string_view records);
+  void append(std::string_view records);
 
   static constexpr char const* begun = "typenet.events";  // a name that TensorBoard ignores
 

@@ -36,16 +36,16 @@ void put_bytes(std::string& to, int field, std::string_view bytes);
 
 /// Returns an event as a TFRecord: the length, the CRC of the length, the data, and the CRC of the data; numbers are
 /// little-endian.
-[[gnu::cold]] std::string framed(std::string_view event);
+std::string framed(std::string_view event);
 
 // TensorBoard's Event has the fields 1 wall_time (double), 2 step (int64), 3 file_version, 5 summary, 7 session_log.
 
 /// Returns an event that has only its time, which is field 1. Other fields are appended to it.
-[[gnu::cold]] std::string event_at(double wall_time);
+std::string event_at(double wall_time);
 
 /// Returns a file's first records, which are the version and the start of a session at step 0. The start of a session
 /// makes TensorBoard discard the points that earlier files in the folder have at this step and later steps.
-[[gnu::cold]] std::string first_records(double wall_time);
+std::string first_records(double wall_time);
 
 struct scalar_point {
   std::string tag;
@@ -54,7 +54,7 @@ struct scalar_point {
 
 /// Returns the record of one point on each of several curves, at the same step: a Summary with one Value for each curve
 /// (1 tag, 2 simple_value, a float).
-[[gnu::cold]] std::string scalars_record(double wall_time, std::int64_t step, std::vector<scalar_point> const& points);
+std::string scalars_record(double wall_time, std::int64_t step, std::vector<scalar_point> const& points);
 
 /// The position of a run on both axes: the numbers of finished epochs and of finished batches.
 struct event_place {
@@ -70,10 +70,10 @@ class event_reader {
 
   /// Returns the next whole record, including its lengths and CRCs. Returns an empty view if there is none or a CRC is
   /// wrong.
-  [[gnu::cold]] std::string_view next();
+  std::string_view next();
 
   /// Whether a record has points of epochs before `place`, or of batches up to `place`.
-  [[gnu::cold]] static bool is_before(std::string_view record, event_place const& place);
+  static bool is_before(std::string_view record, event_place const& place);
 
  private:
   std::uint64_t fixed(std::uint64_t at, int bytes) const;

@@ -16,12 +16,12 @@
 namespace dsl::detail::TYPENET_MODE {
 
 /// Creates the missing folders of a file's path. Throws file_error, whose message begins with `kind`.
-[[gnu::cold]] void make_folders(std::string const& path, char const* kind);
+void make_folders(std::string const& path, char const* kind);
 
 /// Calls write() for a callback during training. If write() throws, warns once, and the training continues; only the
 /// error of a failed device is rethrown. Returns whether write() succeeded.
 template <class F>
-[[gnu::cold]] bool write_or_warn(bool& warned, F write) {
+bool write_or_warn(bool& warned, F write) {
   try {
     write();
     return true;

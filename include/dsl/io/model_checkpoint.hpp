@@ -49,47 +49,47 @@ using model_checkpoint_has_only =
 
 /// Throws option_error if a width or precision in a name, such as the 02 of {epoch:02d}, is above 255, the number of
 /// characters that a file name may have: formatting it could need all memory.
-[[gnu::cold]] void require_widths(std::string const& pattern);
+void require_widths(std::string const& pattern);
 
 /// Returns the path that a pattern stands for: "w.{epoch:02d}-{val_loss:.2f}" -> "w.03-0.91". If a name in the pattern
 /// is not valid, throws an option_error that lists the valid names.
-[[gnu::cold]] std::string checkpoint_path(std::string const& pattern, fit_run const& run, bool in_epoch);
+std::string checkpoint_path(std::string const& pattern, fit_run const& run, bool in_epoch);
 
 /// The part of model_checkpoint that does not depend on the metric's type.
 class model_checkpoint_on : public callback {
  public:
-  [[gnu::cold]] void on_train_begin(fit_run& run) override;
+  void on_train_begin(fit_run& run) override;
   void on_epoch_begin(fit_run& run) override;
   void on_train_end(fit_run& run) override;
   void on_batch_end(fit_run& run) override;
   void on_epoch_end(fit_run& run) override;
-  [[gnu::cold]] void on_saving_point(fit_run& run) override;
+  void on_saving_point(fit_run& run) override;
   void on_backup(fit_run& run) override;
-  [[gnu::cold]] void state(callback_state& s) override;
+  void state(callback_state& s) override;
 
   /// Returns the best value so far. It is the value of the last file: a value whose file could not be written does not
   /// count.
   double best() const { return best_; }
 
  protected:
-  [[gnu::cold]] model_checkpoint_on(std::string pattern, model_checkpoint_options const& o, any_metric const& m);
+  model_checkpoint_on(std::string pattern, model_checkpoint_options const& o, any_metric const& m);
 
  private:
-  [[gnu::cold]] void decide(fit_run const& run, bool in_epoch);
+  void decide(fit_run const& run, bool in_epoch);
   /// Returns the pattern up to the last slash before its first name: the folder, with its slash.
   std::string folder() const;
   /// Whether a run can resume from the file: it has a whole state and is written after every n epochs or batches. Such
   /// a file is written in on_backup, after the files that the state refers to.
   bool is_backup() const { return !options_.save_best_only && !options_.save_weights_only; }
-  [[gnu::cold]] void save(fit_run const& run);
+  void save(fit_run const& run);
   /// Writes the file that had not been written yet when the state from which this run resumes was saved. The trainer
   /// must still be in that state.
-  [[gnu::cold]] void catch_up(fit_run const& run);
+  void catch_up(fit_run const& run);
   /// Returns the run as it was at the end of the batch or epoch before the resumed position.
-  [[gnu::cold]] static fit_run moment_before(fit_run run);
+  static fit_run moment_before(fit_run run);
   /// Calls the writer once for a trial file, so that a writer that cannot write fails before the first step. If the
   /// process is killed, the next run removes the trial file.
-  [[gnu::cold]] void try_writer(fit_run const& run, std::string const& first) const;
+  void try_writer(fit_run const& run, std::string const& first) const;
 
   std::string pattern_;
   model_checkpoint_options options_;

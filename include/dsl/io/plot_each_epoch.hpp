@@ -27,12 +27,12 @@ class plot_each_epoch : public callback {
  public:
   explicit plot_each_epoch(std::string path, plot_each_epoch_options const& o = {}, history earlier = {});
 
-  [[gnu::cold]] void on_train_begin(fit_run& run) override;
-  [[gnu::cold]] void on_epoch_end(fit_run& run) override;
-  [[gnu::cold]] void on_train_end(fit_run& run) override;
+  void on_train_begin(fit_run& run) override;
+  void on_epoch_end(fit_run& run) override;
+  void on_train_end(fit_run& run) override;
 
  private:
-  [[gnu::cold]] void draw(fit_run const& run);
+  void draw(fit_run const& run);
   static double seconds();
 
   std::string path_;

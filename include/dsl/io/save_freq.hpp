@@ -20,7 +20,7 @@ struct save_freq {
   save_freq(Number) = delete;  // NOLINT(google-explicit-constructor): write every_batches(500) or every_epochs(2)
 
   /// Throws option_error if the interval is less than 1, since nothing would ever be written.
-  [[gnu::cold]] void require() const;
+  void require() const;
 
   /// Whether the callback should write at this saving point. `since` counts batches and is part of the callback's
   /// state.
@@ -33,9 +33,9 @@ struct save_freq {
 };
 
 /// Writes after every n-th epoch and its validation. Throws option_error for n below 1.
-[[gnu::cold]] save_freq every_epochs(int n);
+save_freq every_epochs(int n);
 /// Writes after every n-th training step, counted across epochs. Throws option_error for n below 1.
-[[gnu::cold]] save_freq every_batches(std::int64_t n);
+save_freq every_batches(std::int64_t n);
 
 }  // namespace dsl::TYPENET_MODE
 

@@ -17,20 +17,19 @@ inline constexpr char const* parameters_key = "the network's parameters";
 
 /// Returns the normalisation and the parameters' names and shapes as bytes, which follow the callbacks' state in a
 /// file.
-[[gnu::cold]] std::string state_of_network(engine& e);
+std::string state_of_network(engine& e);
 
 /// Returns the normalisation stored in a file, or null if there is none. `callbacks` are the bytes of the callbacks'
 /// state. Throws file_error if the normalisation does not fit the network, with the advice `otherwise` if the file is
 /// damaged.
-[[gnu::cold]] std::shared_ptr<normalization const> saved_normalization(graph_view const& g,
-                                                                       std::string const& callbacks,
-                                                                       std::string const& file, char const* otherwise);
+std::shared_ptr<normalization const> saved_normalization(graph_view const& g, std::string const& callbacks,
+                                                         std::string const& file, char const* otherwise);
 
 /// Returns the first parameter whose name or shape in the file differs from that in the network, as the end of a
 /// sentence. Returns an empty text if the file has no names and shapes. Throws file_error, with the advice `otherwise`,
 /// if the file is damaged.
-[[gnu::cold]] std::string differing_parameter(graph_view const& g, std::string const& callbacks,
-                                              std::string const& file, char const* otherwise);
+std::string differing_parameter(graph_view const& g, std::string const& callbacks, std::string const& file,
+                                char const* otherwise);
 
 }  // namespace dsl::detail::TYPENET_MODE
 

@@ -31,12 +31,12 @@ struct tensorboard_options {
 /// later write fails, the callback warns once, and writes the missing points as soon as it can.
 class tensorboard : public callback {
  public:
-  [[gnu::cold]] explicit tensorboard(std::string log_dir = "logs", tensorboard_options const& o = {});
+  explicit tensorboard(std::string log_dir = "logs", tensorboard_options const& o = {});
 
-  [[gnu::cold]] void on_train_begin(fit_run& run) override;
+  void on_train_begin(fit_run& run) override;
   void on_epoch_begin(fit_run& run) override;
   void on_batch_end(fit_run& run) override;
-  [[gnu::cold]] void on_epoch_end(fit_run& run) override;
+  void on_epoch_end(fit_run& run) override;
   void on_train_end(fit_run&) override { close(); }
   void state(callback_state& s) override { s("run", number_); }
 
@@ -49,8 +49,8 @@ class tensorboard : public callback {
 
   /// Returns the points of a step or an epoch. If there are several outputs, the names of their points have the
   /// output's name after the prefix.
-  [[gnu::cold]] static std::vector<detail::scalar_point> points(std::string const& prefix, scores const& s);
-  [[gnu::cold]] void write(log& l, std::string_view record);
+  static std::vector<detail::scalar_point> points(std::string const& prefix, scores const& s);
+  void write(log& l, std::string_view record);
   void close();
 
   log train_, validation_;

@@ -17,15 +17,15 @@ class weight_layout {
  public:
   /// Throws option_error for an add whose operands would be in different orders in Keras, and for a custom operation
   /// that reshapes a tensor whose order in Keras is another one.
-  [[gnu::cold]] weight_layout(graph_view const& g, weight_convention c);
+  weight_layout(graph_view const& g, weight_convention c);
 
   /// Returns the shape of parameter k in the other framework's layout.
-  [[gnu::cold]] std::vector<std::uint64_t> shape(int k) const { return shape(k, true); }
+  std::vector<std::uint64_t> shape(int k) const { return shape(k, true); }
   /// If `depthwise` is false, a depthwise convolution is a Conv2D with groups in Keras. The order of its numbers is the
   /// same.
-  [[gnu::cold]] std::vector<std::uint64_t> shape(int k, bool depthwise) const;
-  [[gnu::cold]] void from_ours(int k, float const* ours, float* theirs) const;
-  [[gnu::cold]] void to_ours(int k, float const* theirs, float* ours) const;
+  std::vector<std::uint64_t> shape(int k, bool depthwise) const;
+  void from_ours(int k, float const* ours, float* theirs) const;
+  void to_ours(int k, float const* theirs, float* ours) const;
 
  private:
   /// The position of each channel in Keras's tensor; empty if all positions are the same in typenet.
@@ -53,15 +53,15 @@ class weight_layout {
       "has operands whose channels are in different orders in Keras, which flattens in the order height, width, "
       "channels";
   [[noreturn, gnu::cold]] void refuse(node const& n, char const* why) const;
-  [[gnu::cold]] order order_behind(node const& n) const;
+  order order_behind(node const& n) const;
   /// Returns the order of the output of a multiply. It does not depend on an operand with only one channel.
-  [[gnu::cold]] order broadcast_order(node const& n) const;
-  [[gnu::cold]] order flattened(node const& n) const;
-  [[gnu::cold]] order joined(node const& n) const;
+  order broadcast_order(node const& n) const;
+  order flattened(node const& n) const;
+  order joined(node const& n) const;
 
   /// Calls f(position in typenet's layout, position in the other layout) for every number of parameter k.
   template <class F>
-  [[gnu::cold]] void for_each(int k, F f) const {
+  void for_each(int k, F f) const {
     parameter const& p = graph_.parameters[k];
     node const& n = graph_.nodes[p.node];
     order const inputs = keras() && p.role != role::bias ? order_of(graph_.input(n)) : order{};

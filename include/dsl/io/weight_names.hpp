@@ -44,28 +44,28 @@ struct loaded_weights {
 namespace dsl::detail::TYPENET_MODE {
 
 /// Returns the number of weights that were to be loaded. Constants, which files with Keras's names lack, are none.
-[[gnu::cold]] inline int weights_looked_for(loaded_weights const& w) {
+inline int weights_looked_for(loaded_weights const& w) {
   return w.loaded + static_cast<int>(w.missing.size() + w.mismatched.size());
 }
 
-[[gnu::cold]] char const* role_name(role r, weight_convention c);
+char const* role_name(role r, weight_convention c);
 /// Returns the name of a parameter of PyTorch's nn.LSTM or nn.GRU.
-[[gnu::cold]] char const* torch_recurrent_name(role r);
+char const* torch_recurrent_name(role r);
 
 /// Whether a convolution has one group per channel.
-[[gnu::cold]] constexpr bool is_depthwise(graph_view const& g, node const& n) {
+constexpr bool is_depthwise(graph_view const& g, node const& n) {
   return n.kind == op::conv2d && n.groups > 1 && n.groups == g.input_shape(n).channels;
 }
 
 /// Returns the name that Keras derives from the class of the layer, for a node with parameters.
-[[gnu::cold]] std::string keras_class(graph_view const& g, node const& n);
+std::string keras_class(graph_view const& g, node const& n);
 
 /// Names layers as Keras does: by their class, and with a number for every layer but the first of its class.
 class keras_names {
  public:
-  [[gnu::cold]] std::string next(graph_view const& g, node const& n) { return next(keras_class(g, n)); }
+  std::string next(graph_view const& g, node const& n) { return next(keras_class(g, n)); }
   /// Returns the name of the next layer of this class.
-  [[gnu::cold]] std::string next(std::string const& name);
+  std::string next(std::string const& name);
 
  private:
   std::map<std::string, int> count_{};
@@ -75,20 +75,20 @@ class keras_names {
 /// holds branches, and names from named<>.
 class torch_tree {
  public:
-  [[gnu::cold]] torch_tree(graph_view const& g, std::string const& branches);
+  torch_tree(graph_view const& g, std::string const& branches);
 
   /// Returns a scope's path: "1.branches.0.0.". If a network consists of a single type, as network<image<...>,
   /// minigooglenet<10>> does, this type is the model itself. A name from named<> is appended to the next outer name,
   /// whatever scopes are between them. A single layer inside named<> adds nothing to the name.
-  [[gnu::cold]] std::string path(int s) const;
+  std::string path(int s) const;
   /// Whether a scope is the only layer inside a named<>.
-  [[gnu::cold]] bool has_its_name_alone(int s) const;
+  bool has_its_name_alone(int s) const;
 
  private:
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   /// Returns the innermost scope that has a name or is named by its index, beginning with s itself and going outwards.
   /// Returns 0, the network, if there is none.
-  [[gnu::cold]] int name_around(int s) const;
+  int name_around(int s) const;
 
   graph_view const& graph_;
   std::string const& branches_;
@@ -105,7 +105,7 @@ namespace dsl::TYPENET_MODE {
 /// they are not the scale of a normalisation. The names for Keras are its default names, numbered by class, in a model
 /// that creates its layers in the network's order, branch by branch.
 /// Throws option_error if named<> gives two parameters the same name.
-[[gnu::cold]] std::vector<std::string> weight_names(graph_view const& g, weight_naming const& naming = {});
+std::vector<std::string> weight_names(graph_view const& g, weight_naming const& naming = {});
 
 }  // namespace dsl::TYPENET_MODE
 

@@ -12,9 +12,9 @@ namespace dsl::detail::TYPENET_MODE {
 
 /// Returns text from a file in the form in which a message quotes it: at most 60 characters, with a question mark for
 /// each character that is not printable ASCII.
-[[gnu::cold]] std::string shown(std::string_view text);
+std::string shown(std::string_view text);
 /// Returns a shape as text: {96, 3, 3, 3} -> "[96, 3, 3, 3]".
-[[gnu::cold]] std::string shown(std::vector<std::uint64_t> const& shape);
+std::string shown(std::vector<std::uint64_t> const& shape);
 
 }  // namespace dsl::detail::TYPENET_MODE
 

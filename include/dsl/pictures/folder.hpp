@@ -44,16 +44,15 @@ struct picture_folder {
 ///   trainer.fit(animals.data, {.augment = dsl::random_flip{}, .loader_threads = 4});
 /// Throws data_error if there is no such folder, if a class has no image, or if a subfolder is not among the
 /// class_names, and option_error if these name a class twice.
-[[gnu::cold]] picture_folder read_picture_folder(std::string const& path, dsl::shape sample,
-                                                 picture_folder_options const& options = {});
+picture_folder read_picture_folder(std::string const& path, dsl::shape sample,
+                                   picture_folder_options const& options = {});
 /// Makes such a data set from a list of files, with a label for each file. Throws option_error if there are
 /// class_names, but not one for each class.
-[[gnu::cold]] picture_folder read_picture_files(std::vector<std::string> files, std::vector<std::int32_t> labels,
-                                                int classes, dsl::shape sample,
-                                                picture_folder_options const& options = {});
+picture_folder read_picture_files(std::vector<std::string> files, std::vector<std::int32_t> labels, int classes,
+                                  dsl::shape sample, picture_folder_options const& options = {});
 /// Makes such a data set from a list of files, with `values` target values for each file.
-[[gnu::cold]] picture_folder read_picture_files(std::vector<std::string> files, int values, std::vector<float> wanted,
-                                                dsl::shape sample, picture_folder_options const& options = {});
+picture_folder read_picture_files(std::vector<std::string> files, int values, std::vector<float> wanted,
+                                  dsl::shape sample, picture_folder_options const& options = {});
 
 }  // namespace dsl::TYPENET_MODE
 

@@ -56,8 +56,8 @@ class jpeg_reader {
 /// Decodes a JPEG, grey and progressive ones included, upright according to the orientation in its Exif. Rejects CMYK,
 /// and arithmetic coding, with which a tiny file can require any number of passes over the pixels. `name` is for
 /// messages.
-[[gnu::cold]] rgb_picture decode_jpeg(std::uint8_t const* data, std::size_t size, std::string const& name,
-                                      picture_limits const& limits);
+rgb_picture decode_jpeg(std::uint8_t const* data, std::size_t size, std::string const& name,
+                        picture_limits const& limits);
 
 }  // namespace dsl::detail::TYPENET_MODE
 

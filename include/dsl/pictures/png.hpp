@@ -15,12 +15,12 @@ namespace dsl::detail::TYPENET_MODE {
 
 /// Returns a PNG without the chunks before its pixels that do not affect them: libpng would decompress a thousand texts
 /// of 8 MB each. Damaged chunks stay, for libpng to report.
-[[gnu::cold]] std::vector<std::uint8_t> without_texts(std::uint8_t const* data, std::size_t size);
+std::vector<std::uint8_t> without_texts(std::uint8_t const* data, std::size_t size);
 
 /// Decodes any PNG: grey, palette, 16-bit, interlaced. Transparent pixels are blended with white. `name` is for
 /// messages.
-[[gnu::cold]] rgb_picture decode_png(std::uint8_t const* data, std::size_t size, std::string const& name,
-                                     picture_limits const& limits);
+rgb_picture decode_png(std::uint8_t const* data, std::size_t size, std::string const& name,
+                       picture_limits const& limits);
 
 }  // namespace dsl::detail::TYPENET_MODE
 

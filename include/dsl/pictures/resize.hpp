@@ -26,7 +26,7 @@ struct picture_part {
 
 /// Returns the taps of a triangle filter, two pixels of the smaller size wide: bilinear for enlarging, and averaging
 /// all pixels for shrinking. It equals Pillow's BILINEAR and torchvision's with antialias.
-[[gnu::cold]] resize_taps taps_for(int from, int to);
+resize_taps taps_for(int from, int to);
 /// The numbers that sum_weighted computes at once. Compilers turn loops of a fixed size into vectors, even at -O2.
 inline constexpr std::size_t row_room = 16;
 /// Adds rows of `count` bytes, each multiplied by a weight, in the order of the rows. A row begins `stride` bytes
@@ -49,7 +49,7 @@ namespace dsl::TYPENET_MODE {
 
 /// Returns the largest square in the middle of an image. If an odd number of rows or columns is removed, one more is
 /// removed at the bottom or on the right.
-[[gnu::cold]] rgb_picture centre_square(rgb_picture const& p);
+rgb_picture centre_square(rgb_picture const& p);
 
 /// Resizes with a triangle filter on the sRGB bytes, rounding once. An image of that size is unchanged. Throws
 /// option_error for sizes below 1.

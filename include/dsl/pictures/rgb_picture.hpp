@@ -38,10 +38,10 @@ namespace dsl::detail::TYPENET_MODE {
 
 [[gnu::cold, noreturn]] void refuse_picture(std::string const& name, std::string const& what);
 /// Throws option_error for limits below 1, and data_error for a file with more bytes.
-[[gnu::cold]] void check_bytes(std::size_t size, std::string const& name, picture_limits const& limits);
+void check_bytes(std::size_t size, std::string const& name, picture_limits const& limits);
 /// Returns a black image of that size; throws data_error if it exceeds a limit.
-[[gnu::cold]] rgb_picture make_picture(unsigned long width, unsigned long height, std::string const& name,
-                                       picture_limits const& limits);
+rgb_picture make_picture(unsigned long width, unsigned long height, std::string const& name,
+                         picture_limits const& limits);
 
 }  // namespace dsl::detail::TYPENET_MODE
 

@@ -8,14 +8,14 @@ namespace dsl::detail {
 
 /// Whether the backward pass may compute a node's output a second time. It may not do so for inputs and transfers, nor
 /// for a custom operation, which need not give the same bits twice.
-[[gnu::cold]] constexpr bool may_run_again(node const& x) {
+constexpr bool may_run_again(node const& x) {
   return x.kind != op::input && x.kind != op::transfer && x.kind != op::custom;
 }
 
 /// Adds a second buffer for each buffer of micro-batch m that holds only tensors of `again`, which the backward pass
 /// computes a second time. Whole buffers are chosen rather than tensors, since slices of a concat and results that
 /// overwrite their input have no separate memory.
-[[gnu::cold]] constexpr void place_again(graph_view const& g, list<bool> const& again, plan& p, int m) {
+constexpr void place_again(graph_view const& g, list<bool> const& again, plan& p, int m) {
   if (p.options.mode != mode::training) return;
   placement const* const at = p.activations.begin() + m * g.size.tensors;
   list<bool> kept(p.buffers.size());

@@ -20,7 +20,7 @@ struct analysis {
 };
 
 /// Returns the node that computes the values of a tensor, on any device. Transfers are skipped.
-[[gnu::cold]] constexpr node const& source_of(graph_view const& g, int tensor) {
+constexpr node const& source_of(graph_view const& g, int tensor) {
   node const* n = &g.nodes[g.tensors[tensor].producer];
   while (n->kind == op::transfer) n = &g.nodes[g.tensors[g.input(*n)].producer];
   return *n;
@@ -29,7 +29,7 @@ struct analysis {
 /// Returns the channel block of a tensor. This is the target's, except for two kinds of tensors. Input images of fewer
 /// than 16 channels stay as they are in the data: libraries have convolutions for these, but none for a block that is
 /// mostly padding. Tensors with one pixel per channel have only one layout.
-[[gnu::cold]] constexpr int block_of(graph_view const& g, int tensor, target const& to) {
+constexpr int block_of(graph_view const& g, int tensor, target const& to) {
   shape const& s = g.shape_of(tensor);
   if (to.channel_block == channels_last) return s.area() == 1 ? 1 : s.channels;
   bool const picture = source_of(g, tensor).kind == op::input && s.channels < 16;
@@ -37,17 +37,17 @@ struct analysis {
 }
 
 /// Whether a backward step of a node reads any of the values `what`.
-[[gnu::cold]] constexpr bool backward_reads(node const& n, operations::values what) {
+constexpr bool backward_reads(node const& n, operations::values what) {
   operations::row const& row = facts_of(n);
   return contains(row.reads[0] | row.reads[1], what);
 }
 /// Whether the backward pass reads a node's output. It may read the output of a concat, because the backward step of
 /// the node that wrote a slice of this output may read that slice.
-[[gnu::cold]] constexpr bool backward_reads_output(node const& n) {
+constexpr bool backward_reads_output(node const& n) {
   return n.kind == op::concat || backward_reads(n, operations::values::output);
 }
 
-[[gnu::cold]] constexpr void count_readers(graph_view const& g, analysis& a) {
+constexpr void count_readers(graph_view const& g, analysis& a) {
   a.readers = list<int>(g.size.tensors);
   a.reader = list<int>(g.size.tensors, -1);
   for (int n = 0; n < g.size.nodes; ++n) {
@@ -61,19 +61,19 @@ struct analysis {
 }
 
 /// Returns the node that reads a node's output if there is only one such node, otherwise -1.
-[[gnu::cold]] constexpr int sole_reader(graph_view const& g, analysis const& a, int n) {
+constexpr int sole_reader(graph_view const& g, analysis const& a, int n) {
   int const t = g.nodes[n].output;
   return a.readers[t] == 1 ? a.reader[t] : -1;
 }
 
-[[gnu::cold]] constexpr bool has_trainable_parameters(graph_view const& g, node const& x) {
+constexpr bool has_trainable_parameters(graph_view const& g, node const& x) {
   for (int k = x.first_parameter; k < x.first_parameter + x.parameters; ++k)
     if (g.parameters[k].trainable()) return true;
   return false;
 }
 
 /// Finds the tensors whose gradient is needed. These are the tensors that are computed from a trainable parameter.
-[[gnu::cold]] constexpr void find_needed_gradients(graph_view const& g, mode m, analysis& a) {
+constexpr void find_needed_gradients(graph_view const& g, mode m, analysis& a) {
   a.needs_gradient = list<bool>(g.size.tensors, false);
   if (m != mode::training) return;
   for (int n = 0; n < g.size.nodes; ++n) {
@@ -87,7 +87,7 @@ struct analysis {
 /// Fuses batch_norm with the relu after it. Where no gradient is needed, as in inference, also fuses conv2d with both.
 /// In training, the subtraction of the batch's mean cancels a bias before a batch_norm, and the bias's gradient is
 /// zero, so the bias is not added. A frozen batch_norm does not use the batch's mean, so a bias before it is added.
-[[gnu::cold]] constexpr void fuse(graph_view const& g, mode m, analysis& a) {
+constexpr void fuse(graph_view const& g, mode m, analysis& a) {
   int const nodes = g.size.nodes;
   a.owner = list<int>(nodes);
   for (int n = 0; n < nodes; ++n) a.owner[n] = n;
@@ -133,8 +133,8 @@ inline constexpr int library_bytes = 16;
 /// library's kernel might repack or choose slow code, so it may only if the target says so: at batch 1, where the slice
 /// is contiguous, and, with channels last outside of training, if the slice begins and ends at multiples of
 /// library_bytes. In training a convolution would also have to read its output's gradient from a slice.
-[[gnu::cold]] constexpr bool writes_slices(graph_view const& g, analysis const& a, plan_options const& o, int tensor,
-                                           slice_place const& at) {
+constexpr bool writes_slices(graph_view const& g, analysis const& a, plan_options const& o, int tensor,
+                             slice_place const& at) {
   using operations::slices;
   switch (facts_of(g.nodes[a.owner[g.tensors[tensor].producer]]).slices) {
     case slices::always: return true;
@@ -151,7 +151,7 @@ inline constexpr int library_bytes = 16;
 }
 
 /// Whether a node's output is the same memory as its input, under another name.
-[[gnu::cold]] constexpr bool renames_input(graph_view const& g, plan_options const& o, node const& x) {
+constexpr bool renames_input(graph_view const& g, plan_options const& o, node const& x) {
   switch (facts_of(x).renames) {
     case operations::renames::never: break;
     case operations::renames::in_inference: return o.mode != mode::training;
@@ -163,7 +163,7 @@ inline constexpr int library_bytes = 16;
 /// Decides which tensors share buffers. An input of a concat lives in the concat's output if its producer can write
 /// there and no other node reads it; processing the graph in reverse places an outer concat before an inner one.
 /// Flatten and, in inference, dropout only rename their input.
-[[gnu::cold]] constexpr void share_buffers(graph_view const& g, plan_options const& o, analysis& a) {
+constexpr void share_buffers(graph_view const& g, plan_options const& o, analysis& a) {
   a.parent = list<int>(g.size.tensors, -1);
   a.channel = list<int>(g.size.tensors);
   for (int n = g.size.nodes - 1; n >= 0; --n) {
@@ -190,7 +190,7 @@ inline constexpr int library_bytes = 16;
   }
 }
 
-[[gnu::cold]] constexpr analysis analyse(graph_view const& g, plan_options const& o) {
+constexpr analysis analyse(graph_view const& g, plan_options const& o) {
   analysis a;
   count_readers(g, a);
   find_needed_gradients(g, o.mode, a);
@@ -200,7 +200,7 @@ inline constexpr int library_bytes = 16;
 }
 
 /// Returns the tensor whose buffer contains a tensor, and the tensor's first channel in that buffer.
-[[gnu::cold]] constexpr placement root_of(analysis const& a, int tensor) {
+constexpr placement root_of(analysis const& a, int tensor) {
   placement p{tensor, 0};
   for (; a.parent[p.buffer] >= 0; p.buffer = a.parent[p.buffer]) p.channel += a.channel[p.buffer];
   return p;

@@ -7,7 +7,7 @@ namespace dsl::detail {
 
 /// Returns the time of each step, from which lifetimes are computed. The steps of a group run together, at the time of
 /// the group's first step.
-[[gnu::cold]] constexpr list<int> times_of(plan const& p) {
+constexpr list<int> times_of(plan const& p) {
   list<int> time(p.steps.size());
   step const* before = nullptr;
   for (int s = 0; s < time.size(); ++s) {
@@ -22,7 +22,7 @@ namespace dsl::detail {
 
 /// Finds lifetimes: a buffer lives from the first step that uses it to the last one. Buffers that the host reads after
 /// the run, the network's outputs and the metrics, live to the end.
-[[gnu::cold]] constexpr void find_lifetimes(graph_view const& g, plan& p) {
+constexpr void find_lifetimes(graph_view const& g, plan& p) {
   list<int> const time = times_of(p);
   int const end = p.steps.size() - 1;
   for (int s = 0; s <= end; ++s) {
@@ -43,7 +43,7 @@ namespace dsl::detail {
 /// Assigns offsets to a device's buffers in its part of the activation region, which follows those of higher devices.
 /// Goes through the steps with a sorted list of free ranges, and chooses the smallest range in which a buffer fits.
 /// This takes O(buffers x free ranges) time.
-[[gnu::cold]] constexpr void assign_offsets(plan& p, int device) {
+constexpr void assign_offsets(plan& p, int device) {
   struct hole {
     long long at = 0;
     long long bytes = 0;

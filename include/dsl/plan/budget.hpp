@@ -16,7 +16,7 @@ namespace detail {
 
 /// Whether an operation is a product of its input and weights, such as conv2d or dense, which is expensive to compute a
 /// second time. The result of a product is stored if computing other values a second time frees enough memory.
-[[gnu::cold]] constexpr bool is_product(node const& x) {
+constexpr bool is_product(node const& x) {
   return facts_of(x).gradients == operations::gradient_steps::weights_and_data;
 }
 
@@ -24,7 +24,7 @@ namespace detail {
 /// core does about 16 multiply-adds in that time. This surcharge is added for a product, so that any number of other
 /// steps costs less than one product.
 inline constexpr long long surcharge = 1LL << 48;
-[[gnu::cold]] constexpr long long cost_of(graph_view const& g, plan const& p, step const& s) {
+constexpr long long cost_of(graph_view const& g, plan const& p, step const& s) {
   long long cost = 0;
   for (int i = s.first_operand; i < s.first_operand + s.operands; ++i) {
     operand const& o = p.operands[i];
@@ -73,8 +73,8 @@ struct search_state {
 /// the evaluation of a constant, can search in parts.
 class recomputation_search {
  public:
-  [[gnu::cold]] constexpr recomputation_search(graph_view const& g, plan_options const& o, long long allowed,
-                                               search_state&& from = {})
+  constexpr recomputation_search(graph_view const& g, plan_options const& o, long long allowed,
+                                 search_state&& from = {})
       : g_(g), options_(o), allowed_(allowed), s_(static_cast<search_state&&>(from)) {
     if (s_.cell_of.size() == 0) find_candidates(emit_plan(g_, options_));
   }
@@ -85,7 +85,7 @@ class recomputation_search {
   constexpr search_state const& state() const { return s_; }
 
   /// Makes the next plan.
-  [[gnu::cold]] constexpr void advance() {
+  constexpr void advance() {
     switch (s_.now) {
       case stage::all_but_products:
         s_.best = make();
@@ -125,7 +125,7 @@ class recomputation_search {
 
   /// Finds the buffers that may be computed again: those that the backward pass reads, and those that a product writes.
   /// Any other buffer is computed again whenever the backward pass needs it, unless every subset is tried.
-  [[gnu::cold]] constexpr void find_candidates(plan const& kept) {
+  constexpr void find_candidates(plan const& kept) {
     list<candidate> all(kept.buffers.size());
     list<bool> fixed(all.size()), read(all.size()), wanted(all.size());
     bool forward = true;
@@ -165,7 +165,7 @@ class recomputation_search {
     }
   }
   /// Inserts a candidate, sorted by its cost per byte.
-  [[gnu::cold]] constexpr void insert(candidate const& c) {
+  constexpr void insert(candidate const& c) {
     int at = s_.candidates.size();
     while (at > 0 && s_.candidates[at - 1].is_dearer_than(c)) --at;
     s_.candidates.insert(at, c);
@@ -173,7 +173,7 @@ class recomputation_search {
 
   /// Makes the plan in which the chosen candidates are computed a second time. If no candidate is chosen, the plan
   /// stores all values.
-  [[gnu::cold]] constexpr recomputation make() const {
+  constexpr recomputation make() const {
     recomputation r;
     bool any = false;
     for (bool chosen : s_.chosen) any = any || chosen;
@@ -189,7 +189,7 @@ class recomputation_search {
 
   /// Tries the next subset. The cost of its members is a lower bound of the cost of its plan, which may have to compute
   /// their inputs, too.
-  [[gnu::cold]] constexpr void try_subset() {
+  constexpr void try_subset() {
     if (s_.at == 1 << s_.candidates.size()) return go_to(stage::done);
     long long least_cost = 0;
     for (int i = 0; i < s_.candidates.size(); ++i) {
@@ -205,7 +205,7 @@ class recomputation_search {
 
   /// Changes whether candidate i is computed a second time, if the resulting plan takes fewer than `bytes` bytes and
   /// costs at most `cost`.
-  [[gnu::cold]] constexpr bool change(int i, long long bytes, long long cost = -1) {
+  constexpr bool change(int i, long long bytes, long long cost = -1) {
     s_.chosen[i] = !s_.chosen[i];
     recomputation r = make();
     bool const taken = r.bytes < bytes && (cost < 0 || r.cost <= cost);
@@ -226,8 +226,7 @@ class recomputation_search {
 
 /// Chooses the values that a training step with these options computes a second time, so that its plan takes at most
 /// `allowed` bytes. If there is no such plan, returns the choice with the fewest bytes that was found.
-[[gnu::cold]] constexpr recomputation choose_recomputation(graph_view const& g, plan_options const& o,
-                                                           long long allowed) {
+constexpr recomputation choose_recomputation(graph_view const& g, plan_options const& o, long long allowed) {
   if (long long const bytes = make_plan(g, o).bytes(); bytes <= allowed) return {.bytes = bytes};
   detail::recomputation_search s(g, o, allowed);
   while (!s.done()) s.advance();

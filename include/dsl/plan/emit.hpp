@@ -11,7 +11,7 @@ namespace dsl::detail {
 /// normalise together, as one group.
 class emitter {
  public:
-  [[gnu::cold]] constexpr emitter(graph_view const& g, analysis const& a, plan& p) : g_(g), a_(a), p_(p) {
+  constexpr emitter(graph_view const& g, analysis const& a, plan& p) : g_(g), a_(a), p_(p) {
     int const micros = p.micro_batches;
     kept_ = list<int>(micros * g.size.nodes, -1);
     contributions_ = list<int>(micros * g.size.tensors);
@@ -26,7 +26,7 @@ class emitter {
     p.operands.reserve(micros * (7 * g.size.nodes + 16));
   }
 
-  [[gnu::cold]] constexpr void run() {
+  constexpr void run() {
     for (micro_ = 0; micro_ < p_.micro_batches; ++micro_) {
       load();
       for (int n = 1; n < g_.size.nodes; ++n)
@@ -55,17 +55,17 @@ class emitter {
   }
 
  private:
-  [[gnu::cold]] constexpr void begin(step s) {
+  constexpr void begin(step s) {
     s.first_operand = p_.operands.size();
     s.micro = micro_;
     current_ = s;
   }
-  [[gnu::cold]] constexpr void begin_on(int device, action what) { begin({.what = what, .device = device}); }
-  [[gnu::cold]] constexpr void end() {
+  constexpr void begin_on(int device, action what) { begin({.what = what, .device = device}); }
+  constexpr void end() {
     current_.operands = p_.operands.size() - current_.first_operand;
     p_.steps.push(current_);
   }
-  [[gnu::cold]] constexpr void begin(action what, int n, int group = -1) {
+  constexpr void begin(action what, int n, int group = -1) {
     begin({.what = what,
            .kind = g_.nodes[n].kind,
            .node = n,
@@ -74,18 +74,18 @@ class emitter {
            .group = group,
            .device = g_.nodes[n].device});
   }
-  [[gnu::cold]] constexpr void put(content what, access how, int tensor) {
+  constexpr void put(content what, access how, int tensor) {
     int const i = micro_ * g_.size.tensors + tensor;
     placement const& at = (what == content::activation ? p_.activations : p_.gradients)[i];
     bool const kept = what != content::activation || !goes_back_;
     p_.operands.push({what, how, tensor, kept ? at.buffer : p_.in_backward_pass(at.buffer), at.channel});
   }
-  [[gnu::cold]] constexpr void put_parameter(int k, access how) {
+  constexpr void put_parameter(int k, access how) {
     p_.operands.push({content::parameter, how, k, p_.parameter_buffers[k]});
   }
   /// Appends an operand for the gradient of a parameter. The first micro-batch writes it to the place of the sum; later
   /// micro-batches write it to a temporary buffer, which is then added to the sum.
-  [[gnu::cold]] constexpr void put_parameter_gradient(int k) {
+  constexpr void put_parameter_gradient(int k) {
     int at = p_.parameter_gradient_buffers[k];
     if (micro_ > 0) {
       buffer const& sum = p_.buffers[at];
@@ -95,7 +95,7 @@ class emitter {
     whole_[k] = micro_ == p_.micro_batches - 1;
   }
   /// Appends a step that adds all parameter gradients that the steps from number `first` on have written.
-  [[gnu::cold]] constexpr void add_gradients(int first) {
+  constexpr void add_gradients(int first) {
     for (int s = first, behind = p_.steps.size(); s < behind; ++s)
       for (int i = p_.steps[s].first_operand, last = i + p_.steps[s].operands; i < last; ++i) {
         operand o = p_.operands[i];
@@ -109,20 +109,20 @@ class emitter {
   }
   /// Appends an operand for the gradient of a tensor. The first step that contributes to the gradient writes it; later
   /// steps add to it.
-  [[gnu::cold]] constexpr void put_contribution(int tensor) {
+  constexpr void put_contribution(int tensor) {
     int& count = contributions_[micro_ * g_.size.tensors + root_of(a_, tensor).buffer];
     put(content::gradient, count++ == 0 ? access::write : access::accumulate, tensor);
   }
 
   /// Returns the tensor that a node's step writes, which is the output of the last operation fused with it.
-  [[gnu::cold]] constexpr int result_of(int n) const {
+  constexpr int result_of(int n) const {
     if (a_.activation_of[n] >= 0) return g_.nodes[a_.activation_of[n]].output;
     if (a_.batch_norm_of[n] >= 0) return g_.nodes[a_.batch_norm_of[n]].output;
     return g_.nodes[n].output;
   }
   /// If a batch_norm's step must wait for the other branches of a concat, so that they can share a kernel launch,
   /// returns the concat; otherwise returns -1.
-  [[gnu::cold]] constexpr int group_of(int n) const {
+  constexpr int group_of(int n) const {
     node const& x = g_.nodes[n];
     if (x.kind != op::batch_norm || x.frozen || p_.options.mode != mode::training) return -1;
     if (a_.readers[g_.input(g_.nodes[n])] != 1) return -1;  // two would add to one gradient at once
@@ -131,18 +131,18 @@ class emitter {
   }
   /// Whether a node is a transfer whose output only a concat reads. Its step comes after all steps for branches that
   /// the concat's device computes itself.
-  [[gnu::cold]] constexpr bool comes_with_concat(int n) const {
+  constexpr bool comes_with_concat(int n) const {
     int const out = g_.nodes[n].output;
     return g_.nodes[n].kind == op::transfer && a_.readers[out] == 1 && g_.nodes[a_.reader[out]].kind == op::concat;
   }
-  [[gnu::cold]] constexpr bool joins_group(int edge_tensor, int concat) const {
+  constexpr bool joins_group(int edge_tensor, int concat) const {
     int const owner = a_.owner[g_.tensors[edge_tensor].producer];
     return group_of(owner) == concat && result_of(owner) == edge_tensor;
   }
 
   /// Emits the steps that load the images, on the device where the network begins, and the labels, on the device where
   /// it ends. If both are the same device, this is one step. Then emits a step for each further input.
-  [[gnu::cold]] constexpr void load() {
+  constexpr void load() {
     int const last = g_.nodes[g_.size.nodes - 1].device;
     begin_on(g_.nodes[0].device, action::load);
     put(content::activation, access::write, g_.nodes[0].output);
@@ -168,7 +168,7 @@ class emitter {
       end();
     }
   }
-  [[gnu::cold]] constexpr shape shape_of_targets() const {
+  constexpr shape shape_of_targets() const {
     shape const& result = g_.shape_of(g_.result());
     if (!p_.options.targets.is_shared()) return {targets_before(g_, p_.options.targets, output_count(g_)), 1, 1};
     switch (p_.options.targets[0]) {
@@ -179,9 +179,9 @@ class emitter {
     return {1, 1, 1};
   }
   /// Returns the number of samples in the current micro-batch.
-  [[gnu::cold]] constexpr int samples() const { return micro_batch(p_.options.batch, p_.micro_batches, micro_).size; }
+  constexpr int samples() const { return micro_batch(p_.options.batch, p_.micro_batches, micro_).size; }
 
-  [[gnu::cold]] constexpr void forward(int n) {
+  constexpr void forward(int n) {
     node const& x = g_.nodes[n];
     if (x.kind == op::concat) {
       for (int i = 0; i < x.inputs; ++i)
@@ -196,7 +196,7 @@ class emitter {
     forward_step(n, -1);
   }
 
-  [[gnu::cold]] constexpr void forward_step(int n, int group) {
+  constexpr void forward_step(int n, int group) {
     node const& x = g_.nodes[n];
     bool const training = p_.options.mode == mode::training;
     if (steps_.size() > 0) steps_[micro_ * g_.size.nodes + n] = p_.steps.size();
@@ -223,7 +223,7 @@ class emitter {
     put(content::activation, access::write, result_of(n));
     end();
   }
-  [[gnu::cold]] constexpr void keep_statistics(int n) {
+  constexpr void keep_statistics(int n) {
     node const& x = g_.nodes[n];
     int const before = g_.tensors[g_.input(x)].producer;  // its skipped bias still shifts the running mean
     if (a_.bias_skipped[before]) put_parameter(g_.nodes[before].first_parameter + 1, access::read);
@@ -233,7 +233,7 @@ class emitter {
                          p_.options.target.state_bytes, x.device);
     p_.operands.push({content::statistics, access::write, n, kept(n)});
   }
-  [[gnu::cold]] constexpr void keep_argmax(int n) {
+  constexpr void keep_argmax(int n) {
     node const& x = g_.nodes[n];
     int const index_bytes = x.window.height * x.window.width <= 256 ? 1 : 2;
     kept(n) = add_buffer(p_, region::activations, g_.output_shape(x), block_of(g_, x.output, p_.options.target),
@@ -241,7 +241,7 @@ class emitter {
     p_.operands.push({content::argmax, access::write, n, kept(n)});
   }
 
-  [[gnu::cold]] constexpr void keep_states(int n) {
+  constexpr void keep_states(int n) {
     node const& x = g_.nodes[n];
     int const numbers = operations::saved_numbers * g_.output_shape(x).channels;
     kept(n) = add_buffer(p_, region::activations, {numbers, 1, g_.input_shape(x).width}, 1, samples(),
@@ -249,7 +249,7 @@ class emitter {
     p_.operands.push({content::states, access::write, n, kept(n)});
   }
 
-  [[gnu::cold]] constexpr void copy(action what, int n, int edge) {
+  constexpr void copy(action what, int n, int edge) {
     node const& x = g_.nodes[n];
     if (what == action::copy_forward && copies_.size() > 0)
       copies_[micro_ * g_.size.edges + x.first_input + edge] = p_.steps.size();
@@ -266,18 +266,18 @@ class emitter {
   }
   /// Appends an operand for those channels of a concat's output that belong to one input, or for the whole output of an
   /// add.
-  [[gnu::cold]] constexpr void put_slice(content what, access how, node const& x, int edge) {
+  constexpr void put_slice(content what, access how, node const& x, int edge) {
     put(what, how, x.output);
     if (x.kind == op::concat)
       for (int i = 0; i < edge; ++i) p_.operands[p_.operands.size() - 1].channel += g_.input_shape(x, i).channels;
   }
 
-  [[gnu::cold]] constexpr bool loss_from_logits(int n) const {
+  constexpr bool loss_from_logits(int n) const {
     return is_output(g_, n) && is_of_logits(g_, p_.options.loss[output_number(g_, n)], n);
   }
 
   /// Emits the loss of output number k.
-  [[gnu::cold]] constexpr void compute_loss(int k) {
+  constexpr void compute_loss(int k) {
     int const n = output_node(g_, k);
     node const& x = g_.nodes[n];
     begin({.what = action::loss, .node = n, .device = x.device});
@@ -294,7 +294,7 @@ class emitter {
   /// Emits the steps that compute a tensor a second time, if it was not stored and these steps have not been emitted
   /// yet. In the buffer of a concat, they fill only the slices that are needed: the input of another branch may already
   /// be overwritten by its gradient.
-  [[gnu::cold]] constexpr void compute_again(int tensor) {
+  constexpr void compute_again(int tensor) {
     int const t = micro_ * g_.size.tensors + tensor;
     int const b = p_.activations[t].buffer;
     if (p_.in_backward_pass(b) == b || computed_again_[t]) return;
@@ -313,12 +313,12 @@ class emitter {
     for (int i = 0; i < x.inputs && !renames; ++i)
       if (a_.parent[g_.input(x, i)] != x.output) repeat(copies_[micro_ * g_.size.edges + x.first_input + i]);
   }
-  [[gnu::cold]] constexpr void compute_inputs_again(int n) {
+  constexpr void compute_inputs_again(int n) {
     for (int i = 0; i < g_.nodes[n].inputs; ++i) compute_again(g_.input(g_.nodes[n], i));
   }
   /// Emits a forward step a second time. This step does not change running statistics, and a batch_norm reads the mean
   /// and variance that its first step saved.
-  [[gnu::cold]] constexpr void repeat(int s) {
+  constexpr void repeat(int s) {
     step const first = p_.steps[s];
     begin(first);
     current_.again = true;
@@ -335,7 +335,7 @@ class emitter {
     end();
   }
   /// Emits the steps that compute, a second time, those operands of a node's backward step that were not stored.
-  [[gnu::cold]] constexpr void compute_operands_again(int n, int edge = 0) {
+  constexpr void compute_operands_again(int n, int edge = 0) {
     node const& x = g_.nodes[n];
     operations::row const& row = facts_of(x);
     for (int i = 0; i < x.inputs && i < 2 && p_.again.size() > 0; ++i)
@@ -344,7 +344,7 @@ class emitter {
   }
 
   /// Emits the backward pass of one micro-batch.
-  [[gnu::cold]] constexpr void backward() {
+  constexpr void backward() {
     for (int n = g_.size.nodes - 1; n > 0; --n) {
       for (int i = 0; i < waiting_.size(); ++i)  // this node makes its input, whose gradient must be complete now
         if (a_.owner[g_.tensors[g_.input(g_.nodes[waiting_[i]])].producer] == n) {
@@ -360,7 +360,7 @@ class emitter {
     waiting_.clear();
     all_reduce_what_is_whole();
   }
-  [[gnu::cold]] constexpr void backward(int n) {
+  constexpr void backward(int n) {
     node const& x = g_.nodes[n];
     if (!a_.needs_gradient[x.output]) return;
     if (renames_input(g_, p_.options, x) || loss_from_logits(n)) return;
@@ -398,7 +398,7 @@ class emitter {
           if (a_.needs_gradient[g_.input(x, i)] || (i == 0 && has_trainable_parameters(g_, x))) backward_step(n, i);
     }
   }
-  [[gnu::cold]] constexpr void backward_weights(int n) {
+  constexpr void backward_weights(int n) {
     node const& x = g_.nodes[n];
     compute_operands_again(n);
     begin(action::backward_weights, n);
@@ -411,7 +411,7 @@ class emitter {
 
   /// Emits the step that computes the gradient of one input. The step for the first input also computes the gradients
   /// of the parameters.
-  [[gnu::cold]] constexpr void backward_step(int n, int edge = 0, int group = -1) {
+  constexpr void backward_step(int n, int edge = 0, int group = -1) {
     node const& x = g_.nodes[n];
     operations::row const& row = facts_of(x);
     int const in = g_.input(x, edge);
@@ -438,10 +438,10 @@ class emitter {
   }
 
   /// Returns the buffer that a forward step saves for the backward step: statistics, argmax or states.
-  [[gnu::cold]] constexpr int& kept(int n) { return kept_[micro_ * g_.size.nodes + n]; }
+  constexpr int& kept(int n) { return kept_[micro_ * g_.size.nodes + n]; }
 
   /// Collects the parameters whose gradients are summed over all towers, in memory order.
-  [[gnu::cold]] constexpr void find_what_to_reduce() {
+  constexpr void find_what_to_reduce() {
     if (p_.options.all_reduce_buckets < 1 || p_.options.mode != mode::training) return;
     for (int d = g_.size.devices - 1; d >= 0; --d)
       for (int n = g_.size.nodes - 1; n >= 0; --n)
@@ -454,7 +454,7 @@ class emitter {
   /// Emits an all_reduce for each bucket of gradients that is complete. In memory, gradients are in the order in which
   /// the backward pass completes them, so a bucket is contiguous. Buckets have about equal size, and each belongs to
   /// one device.
-  [[gnu::cold]] constexpr void all_reduce_what_is_whole() {
+  constexpr void all_reduce_what_is_whole() {
     long long const all = p_.region_bytes[static_cast<int>(region::gradients)];
     auto const bucket_at = [&](long long offset) { return offset * p_.options.all_reduce_buckets / all; };
     while (found_whole_ < to_reduce_.size() && whole_[to_reduce_[found_whole_]]) {
@@ -469,9 +469,7 @@ class emitter {
       end();
     }
   }
-  [[gnu::cold]] constexpr buffer const& gradient_of(int i) const {
-    return p_.buffers[p_.parameter_gradient_buffers[to_reduce_[i]]];
-  }
+  constexpr buffer const& gradient_of(int i) const { return p_.buffers[p_.parameter_gradient_buffers[to_reduce_[i]]]; }
 
   graph_view const& g_;
   analysis const& a_;

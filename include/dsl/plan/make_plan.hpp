@@ -11,7 +11,7 @@ namespace dsl {
 namespace detail {
 
 /// Returns the steps for one batch, their operands and their buffers. The buffers have no offsets yet.
-[[gnu::cold]] constexpr plan emit_plan(graph_view const& g, plan_options const& options, list<bool> const& again = {}) {
+constexpr plan emit_plan(graph_view const& g, plan_options const& options, list<bool> const& again = {}) {
   plan p;
   p.options = options;
   p.micro_batches = micro_batches_of(options);
@@ -30,7 +30,7 @@ namespace detail {
 }
 
 /// Gives an offset to every buffer, and determines for every step which steps it waits for.
-[[gnu::cold]] constexpr void place_buffers(graph_view const& g, plan& p) {
+constexpr void place_buffers(graph_view const& g, plan& p) {
   find_lifetimes(g, p);
   for (int d = g.size.devices - 1; d >= 0; --d) assign_offsets(p, d);
   if (g.size.devices > 1) find_waits(p);
@@ -42,8 +42,7 @@ namespace detail {
 /// (training_bytes, verified) and at run time (executors), so that the two cannot differ. In training, the tensors
 /// marked in `again` are not stored, and the backward pass computes them a second time. `again` has an entry for each
 /// tensor, or no entries.
-[[gnu::cold]] constexpr plan make_plan(graph_view const& g, plan_options const& options,
-                                       detail::list<bool> const& again = {}) {
+constexpr plan make_plan(graph_view const& g, plan_options const& options, detail::list<bool> const& again = {}) {
   plan p = detail::emit_plan(g, options, again);
   detail::place_buffers(g, p);
   return p;

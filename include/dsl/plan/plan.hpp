@@ -24,7 +24,7 @@ enum class loss : unsigned char {
 
 namespace detail {
 /// Returns what messages call a loss.
-[[gnu::cold]] constexpr char const* name_of_loss(loss l) {
+constexpr char const* name_of_loss(loss l) {
   constexpr char const* names[] = {"categorical_crossentropy", "mean_squared_error", "mean_absolute_error", "huber",
                                    "binary_crossentropy",      "a loss of your own"};
   return names[static_cast<int>(l)];
@@ -261,11 +261,9 @@ struct plan {
     return all;
   }
   /// Returns which samples of the batch a step computes.
-  [[gnu::cold]] constexpr sample_range samples_of(step const& s) const {
-    return micro_batch(options.batch, micro_batches, s.micro);
-  }
+  constexpr sample_range samples_of(step const& s) const { return micro_batch(options.batch, micro_batches, s.micro); }
   /// Returns the offset of a device's bytes in a region. For slots, it is the offset of its bytes in the first slot.
-  [[gnu::cold]] constexpr long long begin_of(region r, int device) const {
+  constexpr long long begin_of(region r, int device) const {
     long long begin = 0;
     for (int d = devices.size() - 1; d > device; --d)
       begin += devices[d].bytes[static_cast<int>(r == region::slots ? region::parameters : r)];

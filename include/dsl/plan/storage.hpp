@@ -5,8 +5,8 @@
 
 namespace dsl::detail {
 
-[[gnu::cold]] constexpr int add_buffer(plan& p, region where, shape const& s, int block, long long samples,
-                                       int element_bytes, int device) {
+constexpr int add_buffer(plan& p, region where, shape const& s, int block, long long samples, int element_bytes,
+                         int device) {
   buffer b{.where = where, .shape = s, .block = block, .element_bytes = element_bytes, .device = device};
   b.bytes = round_up(samples * round_up(s.channels, block) * s.area() * element_bytes, p.options.target.alignment);
   return p.buffers.push(b);
@@ -16,7 +16,7 @@ namespace dsl::detail {
 /// which the backward pass completes their gradients, so that the first gradients can be summed over towers while the
 /// others are still being computed. Gradients and optimizer slots have the same offsets as their parameters, so that
 /// one loop can update all parameters of a device.
-[[gnu::cold]] constexpr void place_parameters(graph_view const& g, plan& p) {
+constexpr void place_parameters(graph_view const& g, plan& p) {
   p.parameter_buffers = list<int>(g.size.parameters, -1);
   p.parameter_gradient_buffers = list<int>(g.size.parameters, -1);
   bool const training = p.options.mode == mode::training;
@@ -51,7 +51,7 @@ namespace dsl::detail {
 /// Whether an operation overwrites its input. The operation must be elementwise. No other step may read the input
 /// afterwards, and the input must not be a slice, the network's input, or a tensor that is read by the backward step of
 /// the node that computes it.
-[[gnu::cold]] constexpr bool overwrites_input(graph_view const& g, plan const& p, analysis const& a, node const& x) {
+constexpr bool overwrites_input(graph_view const& g, plan const& p, analysis const& a, node const& x) {
   if (!facts_of(x).forward_in_place) return false;
   if (a.parent[x.output] >= 0) return false;
   int const in = g.input(x);
@@ -63,7 +63,7 @@ namespace dsl::detail {
 
 /// Adds a buffer for one tensor, or for its gradient, in micro-batch m. The buffer is on the device that computes the
 /// tensor.
-[[gnu::cold]] constexpr int add_tensor(graph_view const& g, plan& p, int tensor, int m) {
+constexpr int add_tensor(graph_view const& g, plan& p, int tensor, int m) {
   target const& to = p.options.target;
   return add_buffer(p, region::activations, g.shape_of(tensor), block_of(g, tensor, to),
                     micro_batch(p.options.batch, p.micro_batches, m).size, to.element_bytes,
@@ -71,7 +71,7 @@ namespace dsl::detail {
 }
 
 /// Adds a buffer for every tensor that is not stored in the buffer of another tensor.
-[[gnu::cold]] constexpr void place_activations(graph_view const& g, analysis const& a, plan& p, int m) {
+constexpr void place_activations(graph_view const& g, analysis const& a, plan& p, int m) {
   placement* const at = p.activations.begin() + m * g.size.tensors;
   for (int n = 0; n < g.size.nodes; ++n) {
     int const t = g.nodes[n].output;
@@ -93,7 +93,7 @@ namespace dsl::detail {
 /// Adds buffers for gradients. Tensors that share a buffer also share the buffer of their gradients. Where it is safe,
 /// a gradient overwrites other values: the gradient of a batch_norm's input overwrites this input, which is not read
 /// again, and the gradient of an elementwise operation's input overwrites the gradient of its output.
-[[gnu::cold]] constexpr void place_gradients(graph_view const& g, analysis const& a, plan& p, int m) {
+constexpr void place_gradients(graph_view const& g, analysis const& a, plan& p, int m) {
   placement* const at = p.gradients.begin() + m * g.size.tensors;
   if (p.options.mode != mode::training) return;
   for (int t = g.size.tensors - 1; t >= 0; --t) {

@@ -30,7 +30,7 @@ struct plan_sizes {
   friend constexpr bool operator==(plan_sizes const&, plan_sizes const&) = default;
 };
 
-[[gnu::cold]] constexpr plan_sizes sizes_of(plan const& p) {
+constexpr plan_sizes sizes_of(plan const& p) {
   return {p.steps.size(), p.operands.size(), p.buffers.size(), p.activations.size(), p.parameter_buffers.size(),
           p.waits.size(), p.devices.size()};
 }
@@ -49,7 +49,7 @@ constexpr plan_sizes likely_sizes(graph_view const& g, plan_options const& o) {
 }
 
 template <class T>
-[[gnu::cold]] constexpr void copy_into(T* to, list<T> const& from) {
+constexpr void copy_into(T* to, list<T> const& from) {
   for (int i = 0; i < from.size(); ++i) to[i] = from[i];
 }
 
@@ -74,7 +74,7 @@ struct stored_plan {
   int micro_batches = 1;
 
   constexpr stored_plan() = default;
-  [[gnu::cold]] constexpr explicit stored_plan(plan const& p) : sizes(sizes_of(p)) {
+  constexpr explicit stored_plan(plan const& p) : sizes(sizes_of(p)) {
     if (!fits()) return;
     options = p.options;
     copy_into(steps, p.steps);
@@ -98,7 +98,7 @@ struct stored_plan {
   }
 
   /// Returns the plan with these arrays as its tables. They must not be written to.
-  [[gnu::cold]] constexpr plan view() const {
+  constexpr plan view() const {
     plan p;
     p.options = options;
     p.steps = list<step>::borrowed(steps, sizes.steps);

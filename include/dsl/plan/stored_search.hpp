@@ -27,7 +27,7 @@ struct stored_search {
   int plans = 0;  // made so far
 
   constexpr stored_search() = default;
-  [[gnu::cold]] constexpr stored_search(recomputation_search const& s, int made) : fits(s.fits()), plans(made) {
+  constexpr stored_search(recomputation_search const& s, int made) : fits(s.fits()), plans(made) {
     search_state const& from = s.state();
     copy_into(cell_of, from.cell_of);
     copy_into(candidates, from.candidates);
@@ -38,7 +38,7 @@ struct stored_search {
     bytes = from.best.bytes, cost = from.best.cost;
     now = from.now, at = from.at, smaller = from.smaller, try_all = from.try_all;
   }
-  [[gnu::cold]] constexpr search_state state() const {
+  constexpr search_state state() const {
     search_state s;
     s.cell_of = list<int>(list<int>::borrowed(cell_of, Tensors));
     s.candidates = list<candidate>::borrowed(candidates, candidate_count);

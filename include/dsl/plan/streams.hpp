@@ -21,10 +21,10 @@ namespace detail {
 /// concurrently gains.
 class stream_finder {
  public:
-  [[gnu::cold]] constexpr stream_finder(graph_view const& g, plan const& p)
+  constexpr stream_finder(graph_view const& g, plan const& p)
       : g_(g), p_(p), readers_(g.size.tensors), made_on_(g.size.tensors) {}
 
-  [[gnu::cold]] constexpr plan_streams run() {
+  constexpr plan_streams run() {
     plan_streams found{list<int>(p_.steps.size()), list<int>(p_.steps.size(), -1)};
     int done[2] = {-1, -1};  // per stream: the last step of the other one known to be finished
     for (int s = 0; s < p_.steps.size(); ++s) {
@@ -36,7 +36,7 @@ class stream_finder {
   }
 
  private:
-  [[gnu::cold]] constexpr int stream_of(step const& x) {
+  constexpr int stream_of(step const& x) {
     if (x.what == action::backward_weights) return 1;
     if (x.what != action::forward || p_.options.mode == mode::training) return 0;
     int inputs = 0, stream = 0, written = -1;
@@ -55,7 +55,7 @@ class stream_finder {
     return stream;
   }
   /// Whether two steps use the same bytes and at least one of them writes these.
-  [[gnu::cold]] constexpr bool depend(step const& a, step const& b) const {
+  constexpr bool depend(step const& a, step const& b) const {
     if (b.what == action::measure || b.what == action::update) return true;  // use gradients that are not operands
     for (int i = a.first_operand; i < a.first_operand + a.operands; ++i)
       for (int j = b.first_operand; j < b.first_operand + b.operands; ++j) {
@@ -70,7 +70,7 @@ class stream_finder {
 
   /// Whether two operands are slices of one buffer that have no channel in common. With channels last, a step reads and
   /// writes only its own channels.
-  [[gnu::cold]] constexpr bool other_channels(operand const& m, operand const& n) const {
+  constexpr bool other_channels(operand const& m, operand const& n) const {
     if (m.buffer != n.buffer || p_.options.target.channel_block != channels_last) return false;
     if (!is_tensor(m) || !is_tensor(n)) return false;
     shape const &x = g_.shape_of(m.index), &y = g_.shape_of(n.index);
@@ -89,8 +89,6 @@ class stream_finder {
 }  // namespace detail
 
 /// Assigns the steps of a plan to two streams, and returns for each step its stream and the step for which it waits.
-[[gnu::cold]] constexpr plan_streams find_streams(graph_view const& g, plan const& p) {
-  return detail::stream_finder(g, p).run();
-}
+constexpr plan_streams find_streams(graph_view const& g, plan const& p) { return detail::stream_finder(g, p).run(); }
 
 }  // namespace dsl

@@ -9,7 +9,7 @@ namespace dsl {
 namespace detail::checking {
 
 /// Checks what depends on the lifetimes of buffers: buffers in use must not overlap, and devices must not race.
-[[gnu::cold]] constexpr plan_verdict check_use(graph_view const& g, plan const& p, list<lifetime> const& lifetimes) {
+constexpr plan_verdict check_use(graph_view const& g, plan const& p, list<lifetime> const& lifetimes) {
   if (plan_verdict const v = check_overlaps(p, lifetimes); !v.holds()) return v;
   if (g.size.devices == 1 && p.waits.size() == 0) return {};
   return order_checker(p, g.size.devices).run();
@@ -22,7 +22,7 @@ namespace detail::checking {
 /// gradient is summed once, every parameter is updated once, and devices that run at the same time do not race. The
 /// graph and the plan's options are taken as given. A second check at run time costs microseconds;
 /// static_assert(dsl::verified<model>) makes the check part of the type.
-[[gnu::cold]] constexpr plan_verdict verify(graph_view const& g, plan const& p) {
+constexpr plan_verdict verify(graph_view const& g, plan const& p) {
   using namespace detail::checking;
   if (plan_verdict const v = check_tables(g, p); !v.holds()) return v;
   layout const l(g, p);

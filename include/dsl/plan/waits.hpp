@@ -10,7 +10,7 @@ namespace dsl::detail {
 /// A step need not wait again for a step that earlier steps of its device have waited for, so most steps have no waits.
 class wait_finder {
  public:
-  [[gnu::cold]] constexpr explicit wait_finder(plan& p)
+  constexpr explicit wait_finder(plan& p)
       : p_(p),
         devices_(p.devices.size()),
         known_(p.steps.size() * devices_, -1),
@@ -18,7 +18,7 @@ class wait_finder {
         written_(p.buffers.size(), -1),
         needed_(devices_, -1) {}
 
-  [[gnu::cold]] constexpr void run() {
+  constexpr void run() {
     int reduced = -1;
     for (int s = 0; s < p_.steps.size(); ++s) {
       step& x = p_.steps[s];
@@ -53,11 +53,11 @@ class wait_finder {
     int buffer = -1;
     int step = -1;
   };
-  [[gnu::cold]] constexpr int& known(int step, int device) { return known_[step * devices_ + device]; }
-  [[gnu::cold]] constexpr void need(int device, int step) {
+  constexpr int& known(int step, int device) { return known_[step * devices_ + device]; }
+  constexpr void need(int device, int step) {
     if (needed_[device] < step) needed_[device] = step;
   }
-  [[gnu::cold]] constexpr void look_at(int s, step const& x, operand const& o) {
+  constexpr void look_at(int s, step const& x, operand const& o) {
     buffer const& b = p_.buffers[o.buffer];
     if (o.how == access::read) return need(b.device, written_[o.buffer]);
     for (int i = 0; i < borrowed_.size(); ++i) {
@@ -74,7 +74,7 @@ class wait_finder {
     }
   }
   /// Makes step s wait for `other`, and therefore for all steps that `other` has waited for.
-  [[gnu::cold]] constexpr void wait(int s, int other) {
+  constexpr void wait(int s, int other) {
     p_.waits.push(other);
     for (int d = 0; d < devices_; ++d)
       if (known(other, d) > known(s, d)) known(s, d) = known(other, d);
@@ -89,6 +89,6 @@ class wait_finder {
   list<loan> borrowed_;
 };
 
-[[gnu::cold]] constexpr void find_waits(plan& p) { wait_finder(p).run(); }
+constexpr void find_waits(plan& p) { wait_finder(p).run(); }
 
 }  // namespace dsl::detail

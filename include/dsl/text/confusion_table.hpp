@@ -15,7 +15,7 @@ namespace dsl::TYPENET_MODE {
 ///   dog                  1    9  0.9000
 ///   precision          0.89 0.82
 ///   accuracy 0.8500 of 20 samples
-[[gnu::cold]] std::string confusion_table(confusion_matrix const& m);
+std::string confusion_table(confusion_matrix const& m);
 
 }  // namespace dsl::TYPENET_MODE
 

@@ -26,10 +26,10 @@ class abort_state {
 
   /// Records a failure, whether or not there is memory for its reason, and interrupts an exchange that is in progress.
   /// The caller must hold the guard.
-  [[gnu::cold]] void break_with(std::string const& why);
+  void break_with(std::string const& why);
   /// Waits until no thread reads or writes the ranks' numbers in an exchange with other processes. The caller must hold
   /// the guard.
-  [[gnu::cold]] void wait_for_exchange();
+  void wait_for_exchange();
 
   /// Calls work(), which communicates with other processes. Only one thread at a time is in such a call. The caller
   /// must not hold the guard. If work() throws, all ranks fail.

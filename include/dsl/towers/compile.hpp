@@ -20,7 +20,7 @@ concept divides_into_towers =
 /// Returns a factory that makes one engine for each tower. For an executor on the host, the factory also knows the
 /// number of cores of a tower; for other executors, the number of devices.
 template <operation_set Only = all_operations, class Executor>
-[[gnu::cold]] tower_factory factory_of(Executor const& on, int towers) {
+tower_factory factory_of(Executor const& on, int towers) {
   static_assert(
       requires { on.cores_a_tower(towers); } || requires { on.devices(); },
       "towers: this executor must have cores_a_tower() or devices(), and its engines must sum gradients with "
@@ -45,8 +45,7 @@ namespace dsl::TYPENET_MODE {
 /// Returns one engine that consists of an engine for each device. Throws option_error if there are too few devices. The
 /// network must not have operations that are not in the set `Only`.
 template <operation_set Only = all_operations, executor Executor>
-[[gnu::cold]] std::unique_ptr<engine> make_towers(Executor const& on, graph_view const& g, engine_options const& o,
-                                                  towers const& t) {
+std::unique_ptr<engine> make_towers(Executor const& on, graph_view const& g, engine_options const& o, towers const& t) {
   bool const alone = !t.processes || t.processes->processes() == 1;
   if (t.count == 1 && t.devices.empty() && alone) return detail::make_engine<Only>(on, g, o);
   return std::make_unique<detail::towers_engine>(detail::factory_of<Only>(on, t.count), g, o, t);
@@ -64,7 +63,7 @@ concept replicated = !is_plain_network<Network> && requires { Network::replicas;
 /// If the type is a replicate<...>, it determines the number of towers and the policy, which t may omit. Throws
 /// option_error if t has another number or policy.
 template <class Network>
-[[gnu::cold]] towers towers_of(towers t) {
+towers towers_of(towers t) {
   if constexpr (replicated<Network>) {
     towers const own{.count = Network::replicas, .policy = Network::policy};
     if (t.count != 1 && t.count != own.count)
@@ -87,7 +86,7 @@ namespace dsl::TYPENET_MODE {
 /// network is a replicate<G, ...> and the argument has another number of towers or another policy. In the argument, the
 /// defaults 1 and host_merge mean that no number and no policy is given.
 template <class Network, executor Executor, optimizer Optimizer, std::same_as<towers> Towers>
-[[gnu::cold]] auto compile(Executor const& on, Optimizer const& optimizer, Towers const& t, compile_options const& o) {
+auto compile(Executor const& on, Optimizer const& optimizer, Towers const& t, compile_options const& o) {
   static_assert(alignof(typename detail::first_words<Network>::type) > 0);
   detail::require_budgets_are_kept<Network, Executor>();
   if constexpr (Network::is_sound)
@@ -99,30 +98,30 @@ template <class Network, executor Executor, optimizer Optimizer, std::same_as<to
       static_cast<double>(optimizer.learning_rate)};
 }
 template <class Network, executor Executor, optimizer Optimizer, std::same_as<towers> Towers>
-[[gnu::cold]] auto compile(Executor const& on, Optimizer const& optimizer, Towers const& t) {
+auto compile(Executor const& on, Optimizer const& optimizer, Towers const& t) {
   static_assert(alignof(typename detail::first_words<Network>::type) > 0);
   static_assert(alignof(typename detail::loss_words<Network>::type) > 0);
   return compile<Network>(on, optimizer, t, compile_options{});
 }
 /// Prepares a replicate<G, ...> for training on devices 0, 1, 2, ... of this process.
 template <detail::replicated Network, executor Executor, optimizer Optimizer>
-[[gnu::cold]] auto compile(Executor const& on, Optimizer const& optimizer, compile_options const& o) {
+auto compile(Executor const& on, Optimizer const& optimizer, compile_options const& o) {
   static_assert(alignof(typename detail::first_words<Network>::type) > 0);
   return compile<Network>(on, optimizer, towers{}, o);
 }
 template <detail::replicated Network, executor Executor, optimizer Optimizer>
-[[gnu::cold]] auto compile(Executor const& on, Optimizer const& optimizer) {
+auto compile(Executor const& on, Optimizer const& optimizer) {
   static_assert(alignof(typename detail::first_words<Network>::type) > 0);
   return compile<Network>(on, optimizer, towers{});
 }
 /// Prepares a network for training in several towers on native{}. The towers share the processors among them.
 template <class Network, optimizer Optimizer, std::same_as<towers> Towers>
-[[gnu::cold]] auto compile(Optimizer const& optimizer, Towers const& t, compile_options const& o) {
+auto compile(Optimizer const& optimizer, Towers const& t, compile_options const& o) {
   static_assert(alignof(typename detail::first_words<Network>::type) > 0);
   return compile<Network>(native{}, optimizer, t, o);
 }
 template <class Network, optimizer Optimizer, std::same_as<towers> Towers>
-[[gnu::cold]] auto compile(Optimizer const& optimizer, Towers const& t) {
+auto compile(Optimizer const& optimizer, Towers const& t) {
   static_assert(alignof(typename detail::first_words<Network>::type) > 0);
   return compile<Network>(native{}, optimizer, t);
 }

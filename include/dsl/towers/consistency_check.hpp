@@ -16,13 +16,13 @@ namespace dsl::detail::TYPENET_MODE {
 
 /// Throws executor_error in all processes if the text of any process differs from the text of process 0. Only the first
 /// 127 characters are compared.
-[[gnu::cold]] void agree_on_text(process_group& all, char const* what, std::string const& text);
+void agree_on_text(process_group& all, char const* what, std::string const& text);
 
 /// Checks that all processes have the same samples. `what` is "train" or "validation".
-[[gnu::cold]] void agree_on_data(process_group& all, dataset const* data, char const* what);
+void agree_on_data(process_group& all, dataset const* data, char const* what);
 
 /// Checks that all processes train the same network in the same way.
-[[gnu::cold]] void agree_on_network(process_group& all, engine& e);
+void agree_on_network(process_group& all, engine& e);
 
 /// The checks by which the processes of a training run make sure that they agree. Facts that cannot change are compared
 /// once. Comparing parameters requires reading all of them, so they are compared only after a process has written some.
@@ -35,9 +35,9 @@ class consistency_check final : public process_checks {
   void parameters_written() { written_ = true; }
   void parameters_trained() { trained_ = true; }
 
-  [[gnu::cold]] void before_fit(fit_terms const& t) override;
-  [[gnu::cold]] void after_epoch() override { agree_on_parameters(); }
-  [[gnu::cold]] void before_evaluation(dataset const& data, int batch_size) override;
+  void before_fit(fit_terms const& t) override;
+  void after_epoch() override { agree_on_parameters(); }
+  void before_evaluation(dataset const& data, int batch_size) override;
   /// Exchanges, once per step, all values that could make the steps of the processes diverge. Parameters therefore need
   /// to be compared only if a process has written some of them, which the other processes cannot know.
   void before_batch(int size, double learning_rate, std::uint64_t steps,
@@ -45,7 +45,7 @@ class consistency_check final : public process_checks {
   void before_epoch(double learning_rate) override { all_->agree("the epoch's learning rate", learning_rate); }
 
   int process() const override { return all_->process(); }
-  [[gnu::cold]] bool any(char const* what, bool here) override;
+  bool any(char const* what, bool here) override;
   void broadcast(char const* what, std::string& text) override { all_->broadcast(what, text); }
   void ask(int what) override { ask_ = what; }
   int asked() const override { return asked_; }
@@ -58,7 +58,7 @@ class consistency_check final : public process_checks {
 
  private:
   template <class Number>
-  [[gnu::cold]] void sum_of(char const* what, Number* numbers, int count) {
+  void sum_of(char const* what, Number* numbers, int count) {
     std::vector<Number> all(static_cast<std::size_t>(all_->processes()) * static_cast<std::size_t>(count));
     auto const message_of = [&](Number* of) {
       return process_message{of, static_cast<long long>(sizeof(Number)) * count};
@@ -74,10 +74,10 @@ class consistency_check final : public process_checks {
   }
   /// Compares the network and the options with those of the other processes. This is done once, since they do not
   /// change.
-  [[gnu::cold]] void meet();
+  void meet();
   /// Compares the parameters, unless validation has already compared them in this epoch.
-  [[gnu::cold]] void agree_on_parameters();
-  [[gnu::cold]] void compare_parameters();
+  void agree_on_parameters();
+  void compare_parameters();
 
   process_group* all_;
   engine& engine_;

@@ -19,16 +19,14 @@ namespace dsl::detail::TYPENET_MODE {
 /// gradients and make the same update, so that their parameters stay the same, bit by bit.
 class towers_engine final : public engine {
  public:
-  [[gnu::cold]] towers_engine(tower_factory const& factory, graph_view const& g, engine_options const& o,
-                              towers const& t);
+  towers_engine(tower_factory const& factory, graph_view const& g, engine_options const& o, towers const& t);
   ~towers_engine() override;
 
-  [[gnu::cold]] int prepare(mode m, batch_part part, per_output<target_kind> targets = target_kind::classes) override;
+  int prepare(mode m, batch_part part, per_output<target_kind> targets = target_kind::classes) override;
   bool keeps(dataset const& data, augmentation const& augment) const override;
   /// Lets each tower keep the data set in its memory and take its part of each batch from there. If a tower cannot do
   /// so, returns -1 before any tower begins.
-  [[gnu::cold]] int prepare_resident(dataset const& data, augmentation const& augment, batch_part part,
-                                     bool shuffle) override;
+  int prepare_resident(dataset const& data, augmentation const& augment, batch_part part, bool shuffle) override;
   void start_epoch(int which, int epoch, std::int64_t step) override;
 
   void run(int which, batch_view const& batch) override;
@@ -47,7 +45,7 @@ class towers_engine final : public engine {
 
   long long arena_bytes() const override;
   long long executor_bytes() const override;
-  [[gnu::cold]] std::string description() const override;
+  std::string description() const override;
   std::string arithmetic() const override { return at(0).arithmetic(); }
   int channel_block() const override { return at(0).channel_block(); }
   int replicas() const override { return group_.ranks(); }
@@ -78,7 +76,7 @@ class towers_engine final : public engine {
 
   /// Calls make(engine, its part) on each tower's thread and adds the resulting program. Returns the program's number.
   template <class F>
-  [[gnu::cold]] int add(program const& wanted, F make) {
+  int add(program const& wanted, F make) {
     program& p = programs_.emplace(wanted);
     try {
       p.each = list<share>(towers_);
@@ -98,17 +96,17 @@ class towers_engine final : public engine {
   /// Returns tower i's share of a program's part of a batch. In training, the towers of all processes share the whole
   /// batch, and `part` is the sum of the shares of this process's towers.
   batch_part own_part(mode m, batch_part const& part, int i) const;
-  [[gnu::cold]] void require_samples(batch_part const& part) const;
-  [[gnu::cold]] void meet_others();
+  void require_samples(batch_part const& part) const;
+  void meet_others();
   program const& program_of(int which) const;
   /// Warns, once and only in process 0, about towers that have a single sample. This is not an error, since Keras
   /// allows it, too.
-  [[gnu::cold]] void warn_of_single_samples(program const& p);
+  void warn_of_single_samples(program const& p);
   /// Returns the text of the exception that is being handled.
-  [[gnu::cold]] static std::string cause();
+  static std::string cause();
   /// Returns a tower's name, such as "towers: tower 3 of 4". The towers of all processes are counted.
-  [[gnu::cold]] std::string tower(int i) const { return tower_of_rank(group_.first_rank() + i); }
-  [[gnu::cold]] std::string tower_of_rank(int rank) const;
+  std::string tower(int i) const { return tower_of_rank(group_.first_rank() + i); }
+  std::string tower_of_rank(int rank) const;
   template <class F>
   void on_all(F f) {
     threads_.run(f, [](int) {});

@@ -16,7 +16,7 @@ template <class T>
 class host_tower final : public host::tower<T> {
  public:
   /// `layout` says where the running means and variances are in memory.
-  [[gnu::cold]] host_tower(communicator& group, graph_view const& g, engine_options const& o, plan const& layout)
+  host_tower(communicator& group, graph_view const& g, engine_options const& o, plan const& layout)
       : group_(group), graph_(g), options_(o), layout_(layout) {
     long long const count = layout.region_bytes[static_cast<int>(region::statistics)] / number_bytes;
     int most = 0;
@@ -128,7 +128,7 @@ class host_tower final : public host::tower<T> {
  private:
   static constexpr long long number_bytes = sizeof(T);
 
-  [[gnu::cold]] void find_momenta() {
+  void find_momenta() {
     momenta_.assign(moments_.size(), -1.0);
     for (int n = 0; n < graph_.size.nodes; ++n) {
       node const& x = graph_.nodes[n];

@@ -28,7 +28,7 @@ class in_process_group {
  public:
   /// Makes a group with `ranks` ranks in this process. Other processes may have a different number of ranks, but all
   /// processes must make their groups at the same time.
-  [[gnu::cold]] explicit in_process_group(int ranks, process_group* world = nullptr);
+  explicit in_process_group(int ranks, process_group* world = nullptr);
   in_process_group(in_process_group const&) = delete;
   in_process_group& operator=(in_process_group const&) = delete;
 
@@ -44,7 +44,7 @@ class in_process_group {
 
   /// Makes every waiting rank, and every later call, throw an executor_error with this reason. Returns when no thread
   /// uses the ranks' numbers any more.
-  [[gnu::cold]] void abort(std::string const& why);
+  void abort(std::string const& why);
   /// Throws this executor_error if a rank has called abort().
   void require_all();
   /// Whether a rank has called abort().
@@ -133,7 +133,7 @@ class in_process_group {
     int seat_;
   };
 
-  [[gnu::cold]] static int positive(int ranks);
+  static int positive(int ranks);
 
   /// Waits until all ranks of this process have made the same call; `seat` is the caller's number among them. From then
   /// until part(), the caller may use the arrays of every rank.

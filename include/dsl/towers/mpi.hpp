@@ -40,7 +40,7 @@ class mpi final : public process_group {
   /// Throws executor_error if MPI is already in use, cannot be called from several threads, or disagrees with the
   /// launcher; throws option_error if an option is out of range. If another process does not start, the constructor
   /// ends this process and thus the job.
-  [[gnu::cold]] explicit mpi(mpi_options const& o = {});
+  explicit mpi(mpi_options const& o = {});
   /// Waits for the other processes, so that all of them end together.
   ~mpi() override;
 
@@ -51,7 +51,7 @@ class mpi final : public process_group {
   /// process that does not expect them.
   void exchange(char const* what, process_message const* out, process_message const* in) override;
 
-  [[gnu::cold]] void interrupt(std::string const& why) override { end_with(why); }
+  void interrupt(std::string const& why) override { end_with(why); }
   void share_cores(bool shared) override { __atomic_store_n(&shares_cores_, shared, __ATOMIC_RELAXED); }
 
   /// Waits until all processes have made this call; `what` names it.
@@ -68,17 +68,17 @@ class mpi final : public process_group {
     char what[32] = {};
   };
 
-  [[gnu::cold]] std::string who() const;
+  std::string who() const;
   static std::string text_of(double seconds);
   /// Returns how many seconds to wait for other processes. The rest of the deadline is needed for the step in which the
   /// loss of a process is not yet noticed, and for ending the job, which takes mpirun up to 4 s on several machines.
   double patience() const { return deadline_s_ > 16 ? deadline_s_ - 4 : 0.75 * deadline_s_; }
-  [[gnu::cold]] static std::string why_late(void const* self);
+  static std::string why_late(void const* self);
   double abort_s() const { return patience() < 5 ? patience() : 5; }
-  [[gnu::cold]] static std::string why_not_aborted(void const* self);
+  static std::string why_not_aborted(void const* self);
   void check(int result, char const* what);
   /// Makes every later exchange throw an error with this reason.
-  [[gnu::cold]] void end_with(std::string const& why);
+  void end_with(std::string const& why);
   bool unusable() const { return __atomic_load_n(&unusable_, __ATOMIC_ACQUIRE); }
   [[gnu::cold, noreturn]] void refuse();
   [[gnu::cold, noreturn]] void fail(std::string const& why);

@@ -30,7 +30,7 @@ class mpi_requests {
   int test(bool& done);
   /// Cancels the messages that are still in transit, if MPI can do so, because their memory is about to be freed.
   /// Returns the processes whose messages are incomplete: "0, 3".
-  [[gnu::cold]] std::string cancel();
+  std::string cancel();
 
  private:
   template <class F>
@@ -47,7 +47,7 @@ class mpi_requests {
   list<int> with_;  // the process of each request
 };
 
-[[gnu::cold]] std::string text_of_mpi_error(int result);
+std::string text_of_mpi_error(int result);
 
 }  // namespace dsl::detail::TYPENET_MODE
 

@@ -14,7 +14,7 @@ namespace dsl::detail::TYPENET_MODE {
 /// order. The processes may exchange nothing else until all ranks have waited for their sums.
 class overlapped_sums {
  public:
-  [[gnu::cold]] overlapped_sums(abort_state& fate, process_sums& sums, process_group& world);
+  overlapped_sums(abort_state& fate, process_sums& sums, process_group& world);
   overlapped_sums(overlapped_sums const&) = delete;
   overlapped_sums& operator=(overlapped_sums const&) = delete;
   ~overlapped_sums();

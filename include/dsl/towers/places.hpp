@@ -25,12 +25,12 @@ struct tower_factory {
 
 /// Returns the part of a message that names the available devices, and what to do. `each` is the number of cores of a
 /// device, or 0 if devices are not cores.
-[[gnu::cold]] std::string devices_there(int devices, int each, int cores);
+std::string devices_there(int devices, int each, int cores);
 /// Throws option_error if there are not enough devices for the towers. `devices` is 0 if their number is not limited.
-[[gnu::cold]] void require_devices(towers const& t, int devices, int each, int cores);
+void require_devices(towers const& t, int devices, int each, int cores);
 /// Returns the cores on which each tower's thread runs. Throws option_error if there are not enough cores for the
 /// towers.
-[[gnu::cold]] list<core_set> places_of(tower_factory const& factory, towers const& t);
+list<core_set> places_of(tower_factory const& factory, towers const& t);
 
 }  // namespace dsl::detail::TYPENET_MODE
 

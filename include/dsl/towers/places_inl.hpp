@@ -15,7 +15,7 @@
 namespace dsl::detail::TYPENET_MODE {
 
 /// Returns a number of devices by their names: "device 0", "devices 0 and 1", "devices 0 to 3".
-[[gnu::cold]] inline std::string first_devices(int count) {
+inline std::string first_devices(int count) {
   if (count == 1) return "device 0";
   return message({"devices 0 ", count == 2 ? "and " : "to ", count - 1});
 }

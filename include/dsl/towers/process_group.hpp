@@ -49,19 +49,19 @@ class process_group {
     exchange(what, out.begin(), in.begin());
   }
   /// Throws executor_error in all processes if the value of any process differs in any bit from the value of process 0.
-  [[gnu::cold]] void agree(char const* what, double value);
+  void agree(char const* what, double value);
   /// Throws executor_error if `found`, a number gathered from process q, differs from `first`, that of process 0.
   static void require_same(char const* what, int q, double found, double first);
   /// Throws executor_error in all processes if their hashes differ. The message does not contain the hashes.
-  [[gnu::cold]] void agree_on_fingerprint(char const* what, std::uint64_t value);
+  void agree_on_fingerprint(char const* what, std::uint64_t value);
   /// Replaces the text in every process by the text in process 0.
-  [[gnu::cold]] void broadcast(char const* what, std::string& text);
+  void broadcast(char const* what, std::string& text);
 
  protected:
   process_group() = default;
 
  private:
-  [[gnu::cold]] static std::string number(double v);
+  static std::string number(double v);
   [[gnu::cold, noreturn]] static void differ(char const* what, int q, std::string const& found);
 };
 

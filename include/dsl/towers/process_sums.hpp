@@ -17,7 +17,7 @@ namespace dsl::detail::TYPENET_MODE {
 class process_sums {
  public:
   /// Makes an object for a process with `own` ranks. `world` is null if there is no other process.
-  [[gnu::cold]] process_sums(process_group* world, int own);
+  process_sums(process_group* world, int own);
 
   int process() const { return world_ ? world_->process() : 0; }
   int processes() const { return world_ ? world_->processes() : 1; }

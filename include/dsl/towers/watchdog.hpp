@@ -17,14 +17,14 @@ namespace dsl::detail::TYPENET_MODE {
 class watchdog {
  public:
   /// Starts the thread, which calls why(context) for the reason after this number of seconds.
-  [[gnu::cold]] watchdog(double seconds, std::string (*why)(void const*), void const* context);
+  watchdog(double seconds, std::string (*why)(void const*), void const* context);
   watchdog(watchdog const&) = delete;
   watchdog& operator=(watchdog const&) = delete;
   ~watchdog();
 
  private:
-  [[gnu::cold]] static void* watch(void* self);
-  [[gnu::cold]] void watch();
+  static void* watch(void* self);
+  void watch();
 
   double seconds_;
   std::string (*why_)(void const*);
@@ -40,7 +40,7 @@ struct last_words {
   std::string why;
   watchdog after;
 
-  [[gnu::cold]] last_words(double seconds, std::string const& reason);
+  last_words(double seconds, std::string const& reason);
 };
 
 }  // namespace dsl::detail::TYPENET_MODE

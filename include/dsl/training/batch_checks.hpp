@@ -53,29 +53,28 @@ struct batch_checks {
   std::size_t samples_of(std::span<float const> values) const;
   /// Requires that the loss of each output compares with this kind of targets, which all outputs share. If the targets
   /// are classes, also requires that the network's result has several numbers.
-  [[gnu::cold]] void require_loss_takes(target_kind targets) const;
+  void require_loss_takes(target_kind targets) const;
   /// Requires that the loss takes class numbers, and that each label is the number of one of the network's classes, or
   /// -1 for a pixel without a class.
   void require_labels(std::int32_t const* labels, int size) const;
   /// Returns the addresses of the inputs' numbers in the order of the input nodes in the graph. Each input must be
   /// given once and have `size` samples.
-  [[gnu::cold]] std::vector<float const*> arranged(char const* what, std::vector<batch_input> const& inputs,
-                                                   std::size_t size) const;
+  std::vector<float const*> arranged(char const* what, std::vector<batch_input> const& inputs, std::size_t size) const;
   /// Returns the targets in the order of the outputs. Each output must be given once, with targets that its loss takes
   /// for `size` samples.
-  [[gnu::cold]] arranged_targets arranged(std::vector<batch_target> const& targets, std::size_t size) const;
+  arranged_targets arranged(std::vector<batch_target> const& targets, std::size_t size) const;
   /// Returns the number of samples of the network's first input.
-  [[gnu::cold]] std::size_t samples_of(std::vector<batch_input> const& inputs) const;
+  std::size_t samples_of(std::vector<batch_input> const& inputs) const;
   /// Requires that the network has no further inputs, since such a call cannot pass them.
-  [[gnu::cold]] void require_one_input(char const* what) const;
+  void require_one_input(char const* what) const;
 
   /// Requires that the `found` numbers are `batch` samples of this shape, and that `batch` is at least 1.
-  [[gnu::cold]] static void require_count(char const* what, std::size_t found, std::size_t batch, shape const& each,
-                                          char const* type = "float");
+  static void require_count(char const* what, std::size_t found, std::size_t batch, shape const& each,
+                            char const* type = "float");
   static void require_size(int batch);
 
  private:
-  [[gnu::cold]] void require_labels(int output, target_kind targets, std::int32_t const* labels, int size) const;
+  void require_labels(int output, target_kind targets, std::int32_t const* labels, int size) const;
 };
 
 }  // namespace dsl::detail::TYPENET_MODE

@@ -34,7 +34,7 @@ class weight_averager;  // <dsl/training/weight_average.hpp>
 constexpr bool is_learning_rate(double r) { return r >= 0 && r < 1e30; }
 
 /// Returns the name of a type that is only known at run time, in the same form as name_of() returns it.
-[[gnu::cold]] std::string dynamic_name(std::type_info const& type);
+std::string dynamic_name(std::type_info const& type);
 
 }  // namespace dsl::detail::TYPENET_MODE
 
@@ -61,8 +61,8 @@ inline scores mean_scores(double loss, double correct, double samples, bool has_
   return {loss / samples, has_acc ? correct / samples : __builtin_nan("")};
 }
 /// Returns these mean scores together with those of each of several outputs, from the sums in fit_position::outputs.
-[[gnu::cold]] scores mean_scores(double loss, double correct, double samples, bool has_acc,
-                                 std::vector<std::string> const& outputs, std::vector<double> const& sums);
+scores mean_scores(double loss, double correct, double samples, bool has_acc, std::vector<std::string> const& outputs,
+                   std::vector<double> const& sums);
 
 struct callback;
 

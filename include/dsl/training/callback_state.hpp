@@ -76,10 +76,10 @@ class callback_state {
   void operator()(char const* key, std::vector<double>& value) { array(key, value); }
 
   /// Saves a text, or requires that the file has the same text. Throws file_error if the text in the file differs.
-  [[gnu::cold]] void same(char const* key, std::string const& value);
+  void same(char const* key, std::string const& value);
 
   /// Throws file_error if an array that was restored under `key` does not have `wanted` numbers.
-  [[gnu::cold]] void need_count(char const* key, std::size_t found, std::size_t wanted) const;
+  void need_count(char const* key, std::size_t found, std::size_t wanted) const;
 
   /// The largest value that any counter of a run may have, such as its steps or the bytes of its log.
   static constexpr std::int64_t largest_count = std::int64_t{1} << 53;
@@ -106,9 +106,9 @@ class callback_state {
     read(key, value.data(), value.size() * one, false);
   }
   // The format of a field: its key and a zero byte, its size, its bytes.
-  [[gnu::cold]] void write(char const* key, void const* data, std::size_t size);
-  [[gnu::cold]] void read(char const* key, void* data, std::size_t size, bool booleans) const;
-  [[gnu::cold]] field find(char const* key) const;
+  void write(char const* key, void const* data, std::size_t size);
+  void read(char const* key, void* data, std::size_t size, bool booleans) const;
+  field find(char const* key) const;
 
   std::string bytes_;
   std::string from_;

@@ -16,8 +16,8 @@ namespace dsl::TYPENET_MODE {
 /// not differentiable, such as y = t of |y - t|. Throws an option_error that names the sample, the output and both
 /// numbers; likewise if a value or a derivative is not finite, if the loss is one of the library's, or if the counts do
 /// not fit each other.
-[[gnu::cold]] void check_derivative(any_loss const& own, std::span<double const> y, std::span<double const> t,
-                                    int outputs = 1, double tolerance = 1e-6);
+void check_derivative(any_loss const& own, std::span<double const> y, std::span<double const> t, int outputs = 1,
+                      double tolerance = 1e-6);
 
 }  // namespace dsl::TYPENET_MODE
 

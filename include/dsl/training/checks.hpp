@@ -15,22 +15,22 @@
 /// pixel has a class; `what` begins the message.
 namespace dsl::detail::TYPENET_MODE {
 
-[[gnu::cold]] void require_pictures(graph_view const& g, dataset const& data, char const* what);
+void require_pictures(graph_view const& g, dataset const& data, char const* what);
 
 /// Requires that the samples have exactly the further inputs of the network, by name.
-[[gnu::cold]] void require_further_inputs(graph_view const& g, dataset const& data, char const* what);
+void require_further_inputs(graph_view const& g, dataset const& data, char const* what);
 /// Returns the name of node n, which is a further input.
-[[gnu::cold]] std::string name_of_input(graph_view const& g, int n);
+std::string name_of_input(graph_view const& g, int n);
 /// Returns the name of output number k, "main" for the network's result.
-[[gnu::cold]] std::string name_of_output(graph_view const& g, int k);
+std::string name_of_output(graph_view const& g, int k);
 /// Returns the names of several outputs, or none if there is only one.
-[[gnu::cold]] std::vector<std::string> names_of_outputs(graph_view const& g);
+std::vector<std::string> names_of_outputs(graph_view const& g);
 /// Returns the data set with its further inputs in the network's order.
-[[gnu::cold]] dataset in_order_of_inputs(graph_view const& g, dataset data);
+dataset in_order_of_inputs(graph_view const& g, dataset data);
 /// Returns the kind of targets that the loss compares with: classes if the data set has them and the loss accepts
 /// them, otherwise values. For a loss that takes only values, such as mean_squared_error, a class becomes values of 0
 /// and 1: see batch::values.
-[[gnu::cold]] target_kind targets_for(loss l, dataset const& data);
+target_kind targets_for(loss l, dataset const& data);
 
 /// The targets that the outputs of a network are compared with.
 struct learned_targets {
@@ -40,45 +40,38 @@ struct learned_targets {
 /// Returns the targets of the outputs. Each output has separate targets if the data set has such targets, or if the
 /// losses need different forms of the data set's target. Requires that there are samples, and for every output a target
 /// of the kind and the shape that it and its loss need.
-[[gnu::cold]] learned_targets require_samples(graph_view const& g, per_output<loss> const& l, dataset const& data,
-                                              char const* what);
+learned_targets require_samples(graph_view const& g, per_output<loss> const& l, dataset const& data, char const* what);
 /// Requires that output k and its loss fit the target `data` of samples of the shape `sample`.
-[[gnu::cold]] void require_target(graph_view const& g, int k, loss l, dataset const& data, shape const& sample,
-                                  char const* what);
+void require_target(graph_view const& g, int k, loss l, dataset const& data, shape const& sample, char const* what);
 /// If the loss is binary_crossentropy, requires target values from 0 to 1, `each` of them per sample: for other values
 /// this loss has no minimum. Throws data_error.
-[[gnu::cold]] void require_shares(loss l, float const* values, long long samples, long long each, char const* what);
+void require_shares(loss l, float const* values, long long samples, long long each, char const* what);
 /// Requires such values for every output whose loss is binary_crossentropy, if all outputs learn the same values.
 /// Throws data_error.
-[[gnu::cold]] void require_shares(per_output<loss> const& l, float const* values, long long samples, long long each,
-                                  char const* what);
+void require_shares(per_output<loss> const& l, float const* values, long long samples, long long each,
+                    char const* what);
 /// Requires such values for every output whose loss is binary_crossentropy, if outputs have targets of their own.
 /// Throws data_error.
-[[gnu::cold]] void require_shares(per_output<loss> const& l, learned_targets const& targets, dataset const& data,
-                                  char const* what);
+void require_shares(per_output<loss> const& l, learned_targets const& targets, dataset const& data, char const* what);
 /// Requires that there are no weights of classes if outputs have targets of their own. Throws option_error.
-[[gnu::cold]] void require_weights_of_classes_fit(std::vector<float> const& class_weights,
-                                                  per_output<target_kind> const& targets);
+void require_weights_of_classes_fit(std::vector<float> const& class_weights, per_output<target_kind> const& targets);
 
 /// Returns advice for a loss that is not finite. If a number of the batch is not finite, the advice states the first
 /// such number and its place. `samples` and `values` may be null.
-[[gnu::cold]] std::string advice_on_bad_loss(graph_view const& g, int batch_size, float const* samples,
-                                             float const* values);
+std::string advice_on_bad_loss(graph_view const& g, int batch_size, float const* samples, float const* values);
 
 /// Requires that a normalisation names inputs of the network and has, for each number of these inputs, a finite mean
 /// and a finite deviation other than 0. Throws data_error.
-[[gnu::cold]] void require_moments_fit(graph_view const& g, normalization const& n);
+void require_moments_fit(graph_view const& g, normalization const& n);
 
 /// Whether two means have equal values. Comparing pointers is not enough, since a data set that was read again has its
 /// own copy.
-[[gnu::cold]] bool same_mean(std::shared_ptr<std::vector<float> const> const& a,
-                             std::shared_ptr<std::vector<float> const> const& b);
+bool same_mean(std::shared_ptr<std::vector<float> const> const& a, std::shared_ptr<std::vector<float> const> const& b);
 
 /// Throws option_error unless the training and the validation data are normalised in the same way.
-[[gnu::cold]] void require_same_moments(dataset const& data, dataset const& validation);
+void require_same_moments(dataset const& data, dataset const& validation);
 
-[[gnu::cold]] void require_fit(graph_view const& g, per_output<loss> const& l, dataset const& data,
-                               fit_options const& o);
+void require_fit(graph_view const& g, per_output<loss> const& l, dataset const& data, fit_options const& o);
 
 }  // namespace dsl::detail::TYPENET_MODE
 

@@ -107,7 +107,7 @@ engine_options checked_options(graph_view const& g, update_rule const& update, c
 
 /// Returns the options that are the same for the engine of every network.
 template <class Network>
-[[gnu::cold]] engine_options options_of(update_rule const& update, compile_options const& o) {
+engine_options options_of(update_rule const& update, compile_options const& o) {
   engine_options engine = checked_options(Network::view(), update, o);
   engine.micro_batches = micro_batches<Network>;
   if constexpr (Network::device_count > 1) engine.make_thread_team = &host::make_thread_team;
@@ -158,7 +158,7 @@ namespace dsl::TYPENET_MODE {
 /// options, and for a loss that does not suit the network's output. The return type, trainer, is deduced so that
 /// editors analyse the function and show errors in the network.
 template <class Network, executor Executor, optimizer Optimizer>
-[[gnu::cold]] auto compile(Executor const& on, Optimizer const& optimizer, compile_options const& o) {
+auto compile(Executor const& on, Optimizer const& optimizer, compile_options const& o) {
   static_assert(alignof(typename detail::network_words<Network>::type) > 0);
   detail::require_budgets_are_kept<Network, Executor>();
   if constexpr (Network::is_sound)  // otherwise the compiler has already reported what is wrong
@@ -171,7 +171,7 @@ template <class Network, executor Executor, optimizer Optimizer>
 
 /// Compiles with cross-entropy as the loss, and checks at compile time that it suits the network.
 template <class Network, executor Executor, optimizer Optimizer>
-[[gnu::cold]] auto compile(Executor const& on, Optimizer const& optimizer) {
+auto compile(Executor const& on, Optimizer const& optimizer) {
   static_assert(alignof(typename detail::network_words<Network>::type) > 0);
   static_assert(alignof(typename detail::loss_words<Network>::type) > 0);
   return compile<Network>(on, optimizer, compile_options{});
@@ -179,12 +179,12 @@ template <class Network, executor Executor, optimizer Optimizer>
 
 /// Prepares a network for training on dsl::native{}, with all processors that this process may use.
 template <class Network, optimizer Optimizer>
-[[gnu::cold]] auto compile(Optimizer const& optimizer, compile_options const& o) {
+auto compile(Optimizer const& optimizer, compile_options const& o) {
   static_assert(alignof(typename detail::network_words<Network>::type) > 0);
   return compile<Network>(native{}, optimizer, o);
 }
 template <class Network, optimizer Optimizer>
-[[gnu::cold]] auto compile(Optimizer const& optimizer) {
+auto compile(Optimizer const& optimizer) {
   static_assert(alignof(typename detail::network_words<Network>::type) > 0);
   static_assert(alignof(typename detail::loss_words<Network>::type) > 0);
   return compile<Network>(native{}, optimizer);

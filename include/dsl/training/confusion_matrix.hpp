@@ -53,10 +53,10 @@ class confusion_matrix : public evaluation_observer {
   /// Returns the mean of any score of a class over the same classes: mean(&confusion_matrix::f1) is the macro F1.
   double mean(double (confusion_matrix::*of_class)(int) const) const;
 
-  [[gnu::cold]] void on_begin(dataset const& data) override;
+  void on_begin(dataset const& data) override;
   /// Counts a batch. If several outputs are equally large, the first of them is the prediction, as for the accuracy.
-  [[gnu::cold]] void on_batch(float const* outputs, std::int32_t const* labels, std::int64_t, int size) override;
-  [[gnu::cold]] void on_end(process_checks* processes) override;
+  void on_batch(float const* outputs, std::int32_t const* labels, std::int64_t, int size) override;
+  void on_end(process_checks* processes) override;
 
  private:
   static double share(long long part, long long all);

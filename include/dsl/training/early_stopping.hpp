@@ -42,12 +42,12 @@ using early_stopping_has_only =
 class early_stopping_on : public callback {
  public:
   void on_train_begin(fit_run& run) override;
-  [[gnu::cold]] void on_epoch_end(fit_run& run) override;
-  [[gnu::cold]] void on_train_end(fit_run& run) override;
+  void on_epoch_end(fit_run& run) override;
+  void on_train_end(fit_run& run) override;
   /// Restores the best weights before fit() throws because of the loss. If another callback ends the run instead, fit()
   /// does not throw.
-  [[gnu::cold]] bool on_bad_loss(fit_run& run) override;
-  [[gnu::cold]] void state(callback_state& s) override;
+  bool on_bad_loss(fit_run& run) override;
+  void state(callback_state& s) override;
 
   /// Return the best value so far, the epoch of this value (from 0), and the epoch after which this callback ended the
   /// run, or 0 if it did not. If the callback is first used in a resumed run, epochs before that do not count.
@@ -59,10 +59,10 @@ class early_stopping_on : public callback {
   bool has_weights() const { return !best_weights_.empty(); }
 
  protected:
-  [[gnu::cold]] early_stopping_on(early_stopping_options const& o, any_metric const& m);
+  early_stopping_on(early_stopping_options const& o, any_metric const& m);
 
  private:
-  [[gnu::cold]] static void say(std::initializer_list<piece> line) { print_lines(stdout, message(line)); }
+  static void say(std::initializer_list<piece> line) { print_lines(stdout, message(line)); }
 
   early_stopping_options options_;
   monitor monitor_;

@@ -65,12 +65,11 @@ class metric_handle {
 namespace dsl::detail::TYPENET_MODE {
 
 /// Returns the metrics as observers.
-[[gnu::cold]] std::vector<evaluation_observer*> observers_of(std::vector<metric_handle> const& all);
+std::vector<evaluation_observer*> observers_of(std::vector<metric_handle> const& all);
 
 /// Returns the names of the metrics. Throws option_error if a name cannot be a column of a log, if two metrics have the
 /// same name, or if a name is the one of a score that every run has.
-[[gnu::cold]] std::vector<std::string> names_of(std::vector<metric_handle> const& all,
-                                                std::vector<std::string> const& outputs);
+std::vector<std::string> names_of(std::vector<metric_handle> const& all, std::vector<std::string> const& outputs);
 
 }  // namespace dsl::detail::TYPENET_MODE
 

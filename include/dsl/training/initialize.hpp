@@ -20,7 +20,7 @@ namespace dsl::TYPENET_MODE {
 /// Initialises the parameters. The values depend only on the seed and each parameter's number. Kernels are drawn from
 /// the distribution that initialized<...> around their layer selects, by default uniformly in +-sqrt(6 / (fan_in +
 /// fan_out)) (Glorot & Bengio 2010). Gammas and running variances become 1, and all others 0.
-[[gnu::cold]] void initialize(engine& e, std::uint64_t seed);
+void initialize(engine& e, std::uint64_t seed);
 
 }  // namespace dsl::TYPENET_MODE
 

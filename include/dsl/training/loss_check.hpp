@@ -44,7 +44,7 @@ constexpr int first_unsuitable(graph_view const& g, per_output<loss> const& l) {
   return -1;
 }
 
-[[gnu::cold]] void require_probabilities(graph_view const& g, per_output<loss> const& l);
+void require_probabilities(graph_view const& g, per_output<loss> const& l);
 
 }  // namespace dsl::detail::TYPENET_MODE
 

@@ -51,7 +51,7 @@ struct metric_text {
   }
 };
 /// Returns the scores of an output; throws option_error if the run has no output of that name.
-[[gnu::cold]] output_scores const& scores_of(scores const& all, char const* output);
+output_scores const& scores_of(scores const& all, char const* output);
 
 /// The name of a validation metric as text: "val_f1".
 template <int Size>
@@ -62,7 +62,7 @@ struct val_name {
   }
 };
 /// Returns the value of one of fit's .metrics; throws option_error if the run lacks it.
-[[gnu::cold]] double value_of(scores const& all, char const* metric);
+double value_of(scores const& all, char const* metric);
 
 /// A metric of output Output: its loss or accuracy, on training or validation data.
 template <label Output, bool Accuracy, bool Validation>
@@ -132,7 +132,7 @@ constexpr any_metric metric_value() {
 
 /// Returns a metric by its name, as on a command line: metric_named("val_acc"); Keras's longer names are accepted.
 /// Throws an option_error that lists the known names.
-[[gnu::cold]] any_metric metric_named(std::string const& name);
+any_metric metric_named(std::string const& name);
 
 /// Which values are better; with `automatic` the metric itself decides.
 enum class monitor_mode : unsigned char { automatic, min, max };
@@ -161,12 +161,12 @@ struct monitor {
   double min_delta = 0;
 
   monitor() = default;
-  [[gnu::cold]] monitor(any_metric const& m, monitor_mode mode, double delta);
+  monitor(any_metric const& m, monitor_mode mode, double delta);
 
   double worst() const { return more ? -__builtin_inf() : __builtin_inf(); }
   bool better(double value, double than) const { return more ? value - min_delta > than : value + min_delta < than; }
   /// Throws option_error if this run will not have the metric. Called before the first step.
-  [[gnu::cold]] void require(fit_run const& run, char const* who) const;
+  void require(fit_run const& run, char const* who) const;
 };
 
 }  // namespace dsl::detail::TYPENET_MODE

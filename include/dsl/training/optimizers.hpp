@@ -11,17 +11,17 @@ namespace dsl::detail::TYPENET_MODE {
 
 /// Checks the numbers of optimizers. Throws option_error: "adam: beta_1 must be ...; found 2".
 struct optimizer_check : option_check {
-  [[gnu::cold]] void numbers(double learning_rate, double weight_decay, gradient_clip const& clip) const;
-  [[gnu::cold]] void epsilon(double e) const;
-  [[gnu::cold]] void decay(double d, char const* must) const { need(d >= 0 && d < 1, must, d); }
+  void numbers(double learning_rate, double weight_decay, gradient_clip const& clip) const;
+  void epsilon(double e) const;
+  void decay(double d, char const* must) const { need(d >= 0 && d < 1, must, d); }
 
  private:
-  [[gnu::cold]] void size(char const* must, double x) const { need(x >= 0 && x < 1e30, must, x); }
+  void size(char const* must, double x) const { need(x >= 0 && x < 1e30, must, x); }
 };
 
 /// Returns the update rule of Adam, with or without decoupled weight decay.
-[[gnu::cold]] update_rule adam_rule(char const* name, double beta_1, double beta_2, double epsilon, bool corrects_root,
-                                    double weight_decay, gradient_clip const& clip);
+update_rule adam_rule(char const* name, double beta_1, double beta_2, double epsilon, bool corrects_root,
+                      double weight_decay, gradient_clip const& clip);
 
 }  // namespace dsl::detail::TYPENET_MODE
 
@@ -42,7 +42,7 @@ struct sgd {
 
   /// Returns the number of slots per parameter: training_bytes(batch, {}, sgd{.momentum = 0.9}.slots()).
   constexpr int slots() const { return momentum != 0 ? 1 : 0; }
-  [[gnu::cold]] update_rule rule() const;
+  update_rule rule() const;
 };
 
 /// Adam (Kingma, Ba 2015): m = beta_1 m + (1 - beta_1) g, v = beta_2 v + (1 - beta_2) g^2, both bias-corrected, p -=
@@ -59,7 +59,7 @@ struct adam {
   gradient_clip clip{};
 
   static constexpr int slots() { return 2; }
-  [[gnu::cold]] update_rule rule() const;
+  update_rule rule() const;
 };
 
 /// Adam that first subtracts rate * weight_decay times each parameter from the parameter, independently of its gradient
@@ -75,7 +75,7 @@ struct adamw {
   gradient_clip clip{};
 
   static constexpr int slots() { return 2; }
-  [[gnu::cold]] update_rule rule() const;
+  update_rule rule() const;
 };
 
 /// RMSprop (Tieleman, Hinton 2012) as in Keras 2: v = rho v + (1 - rho) g^2, p -= rate g / (sqrt(v) + epsilon). Keras 3
@@ -96,7 +96,7 @@ struct rmsprop {
   gradient_clip clip{};
 
   constexpr int slots() const { return 1 + (momentum != 0 ? 1 : 0) + (centered ? 1 : 0); }
-  [[gnu::cold]] update_rule rule() const;
+  update_rule rule() const;
 };
 
 /// Satisfied by sgd, adam, adamw and rmsprop: types with a learning rate and an update rule. A rule is a value of

@@ -41,9 +41,9 @@ class predictor {
   /// Returns the outputs for all samples of a data set, (size, outputs). If the data set has no mean and no deviation,
   /// it is normalised as the training data were. Throws option_error if the data set's own normalisation differs from
   /// the normalisation stored with the weights.
-  [[gnu::cold]] std::vector<float> predict(dataset const& data, int batch_size = 64);
+  std::vector<float> predict(dataset const& data, int batch_size = 64);
   /// Returns one of several outputs, as trainer::predict_output does.
-  [[gnu::cold]] std::vector<float> predict_output(std::string_view name, dataset const& data, int batch_size = 64);
+  std::vector<float> predict_output(std::string_view name, dataset const& data, int batch_size = 64);
 
   /// Returns the weights, so that make_predictor() can share them. While another predictor also uses them, they cannot
   /// be changed.
@@ -61,8 +61,8 @@ class predictor {
   long long bytes() { return engine().arena_bytes() + engine().executor_bytes() + normalized_bytes(); }
 
  private:
-  [[gnu::cold]] void require_weights();
-  [[gnu::cold]] long long normalized_bytes() const;
+  void require_weights();
+  long long normalized_bytes() const;
   /// Returns the samples of an input, normalised with `by`.
   std::span<float const> normalized(std::size_t input, dsl::normalization const& by, batch_input const& given);
 
@@ -76,7 +76,7 @@ namespace dsl::detail::TYPENET_MODE {
 
 /// Returns the options of an engine that only predicts. They are the same for any network.
 template <class Network>
-[[gnu::cold]] engine_options predicting(std::shared_ptr<shared_weights> weights) {
+engine_options predicting(std::shared_ptr<shared_weights> weights) {
   engine_options o = options_of<Network>({}, {.loss = loss::mean_squared_error});
   o.weights = std::move(weights);
   return o;
@@ -92,9 +92,9 @@ inline constexpr bool make_predictor_takes<Network, On, Weights> =
     make_predictor_takes<Network, On> && one_of_them<Weights, trainer&, std::shared_ptr<shared_weights> const&>;
 
 /// Throws executor_error unless the engine uses `wanted` as its weights.
-[[gnu::cold]] void require_shared(engine& e, std::shared_ptr<shared_weights> const& wanted);
+void require_shared(engine& e, std::shared_ptr<shared_weights> const& wanted);
 /// Copies all parameters, running statistics and the normalisation from one engine to another.
-[[gnu::cold]] void copy_weights(engine& from, engine& to);
+void copy_weights(engine& from, engine& to);
 
 }  // namespace dsl::detail::TYPENET_MODE
 
@@ -104,7 +104,7 @@ namespace dsl::TYPENET_MODE {
 ///   auto p = dsl::make_predictor<model>(dsl::native{.threads = 1});
 ///   dsl::load_weights(p, "model.weights");
 template <class Network, executor Executor>
-[[gnu::cold]] predictor make_predictor(Executor const& on) {
+predictor make_predictor(Executor const& on) {
   detail::require_budgets_are_kept<Network, Executor>();
   return predictor(
       detail::make_engine<detail::operations_in<Network>()>(on, Network::view(), detail::predicting<Network>(nullptr)));
@@ -114,7 +114,7 @@ template <class Network, executor Executor>
 /// weights cannot be shared.
 ///   auto q = dsl::make_predictor<model>(dsl::native{.threads = 1}, p.weights());
 template <class Network, executor Executor>
-[[gnu::cold]] predictor make_predictor(Executor const& on, std::shared_ptr<shared_weights> const& weights) {
+predictor make_predictor(Executor const& on, std::shared_ptr<shared_weights> const& weights) {
   detail::require_budgets_are_kept<Network, Executor>();
   auto made =
       detail::make_engine<detail::operations_in<Network>()>(on, Network::view(), detail::predicting<Network>(weights));
@@ -123,7 +123,7 @@ template <class Network, executor Executor>
 }
 /// Prepares a predictor with a copy of a trainer's weights. Training the trainer further does not change the copy.
 template <class Network, executor Executor>
-[[gnu::cold]] predictor make_predictor(Executor const& on, trainer& trained) {
+predictor make_predictor(Executor const& on, trainer& trained) {
   predictor made = make_predictor<Network>(on);
   detail::copy_weights(trained.engine(), made.engine());
   return made;

@@ -36,7 +36,7 @@ TYPENET_INLINE void require_shared(engine& e, std::shared_ptr<shared_weights> co
 }
 
 /// Returns what differs first between a trainer's network and a predictor's, which have different types.
-[[gnu::cold]] inline std::string first_difference(graph_view const& trained, graph_view const& own) {
+inline std::string first_difference(graph_view const& trained, graph_view const& own) {
   auto const text = [](graph_view const& g, node const& n) {
     shape const& s = g.output_shape(n);
     return message(

@@ -29,10 +29,10 @@ class regression_scores : public evaluation_observer {
   double mean_r2() const;
   int outputs() const { return outputs_; }
 
-  [[gnu::cold]] void on_begin(dataset const& data) override;
+  void on_begin(dataset const& data) override;
   void on_batch(float const*, std::int32_t const*, std::int64_t, int) override {}
-  [[gnu::cold]] void on_values(float const* outputs, float const* values, std::int64_t, int size) override;
-  [[gnu::cold]] void on_end(process_checks* processes) override;
+  void on_values(float const* outputs, float const* values, std::int64_t, int size) override;
+  void on_end(process_checks* processes) override;
 
  private:
   enum { distance, square };

@@ -37,9 +37,9 @@ class largest_outputs : public evaluation_observer {
   /// Returns the number of such samples as a share of all samples; 0 without samples.
   double value() const { return seen_ > 0 ? static_cast<double>(right_) / static_cast<double>(seen_) : 0; }
 
-  [[gnu::cold]] void on_begin(dataset const& data) override;
+  void on_begin(dataset const& data) override;
   void on_batch(float const* outputs, std::int32_t const* labels, std::int64_t first, int size) override;
-  [[gnu::cold]] void on_end(process_checks* processes) override;
+  void on_end(process_checks* processes) override;
 
  private:
   int k_, classes_ = 0;

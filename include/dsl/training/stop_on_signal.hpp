@@ -25,9 +25,9 @@ namespace dsl::TYPENET_MODE {
 class TYPENET_EXPORT stop_on_signal : public callback {
  public:
   /// Throws option_error for a number that is not a signal, and for a signal that no program can handle.
-  [[gnu::cold]] stop_on_signal(std::initializer_list<int> signals = {SIGINT, SIGTERM, SIGHUP});
+  stop_on_signal(std::initializer_list<int> signals = {SIGINT, SIGTERM, SIGHUP});
 
-  [[gnu::cold]] void on_train_begin(fit_run& run) override;
+  void on_train_begin(fit_run& run) override;
 
   /// Returns the number of the signal received in the last run, or 0 if there was none. If there was one but fit has
   /// returned normally, the signal came too late to interrupt the run.
@@ -40,7 +40,7 @@ class TYPENET_EXPORT stop_on_signal : public callback {
   /// The handlers of the process, which concurrent runs share.
   class handlers {
    public:
-    [[gnu::cold]] explicit handlers(std::vector<int> const& signals) {
+    explicit handlers(std::vector<int> const& signals) {
       detail::lock const held(guard);
       if (runs++ == 0) __atomic_store_n(&pending, 0, __ATOMIC_RELAXED);
       for (int const s : signals) set(s);
@@ -55,7 +55,7 @@ class TYPENET_EXPORT stop_on_signal : public callback {
     }
 
    private:
-    [[gnu::cold]] static void set(int s) {
+    static void set(int s) {
       struct sigaction found{};
       if (ours[s] || ::sigaction(s, nullptr, &found) != 0) return;
       if ((found.sa_flags & SA_SIGINFO) == 0 && found.sa_handler == SIG_IGN) return;

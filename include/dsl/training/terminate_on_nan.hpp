@@ -10,7 +10,7 @@ namespace dsl::TYPENET_MODE {
 /// epochs instead of throwing a training_error. on_train_end is called; on_batch_end and on_epoch_end are not. No
 /// checkpoint is written or removed: the weights in the file of backup_and_restore have given a finite loss.
 struct terminate_on_nan : callback {
-  [[gnu::cold]] bool on_bad_loss(fit_run& run) override;
+  bool on_bad_loss(fit_run& run) override;
 };
 
 }  // namespace dsl::TYPENET_MODE

@@ -23,9 +23,9 @@ void require_tokens(graph_view const& g, float const* first_input, float const* 
 void require_tokens(graph_view const& g, dataset const& data, batch const& b, int samples, char const* what);
 /// Requires the same of a data set in memory. Also throws option_error if the data set's token numbers would be
 /// normalised.
-[[gnu::cold]] void require_tokens(graph_view const& g, dataset const& data, char const* what);
+void require_tokens(graph_view const& g, dataset const& data, char const* what);
 /// Throws option_error if an augmentation would move or flip tokens.
-[[gnu::cold]] void require_tokens_stay(graph_view const& g, fit_options const& o);
+void require_tokens_stay(graph_view const& g, fit_options const& o);
 
 }  // namespace dsl::detail::TYPENET_MODE
 

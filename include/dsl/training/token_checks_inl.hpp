@@ -16,7 +16,7 @@
 namespace dsl::detail::TYPENET_MODE {
 
 /// Returns "the network's tokens" or "the tokens of input "question"".
-[[gnu::cold]] inline std::string tokens_of(graph_view const& g, int input) {
+inline std::string tokens_of(graph_view const& g, int input) {
   return input == 0 ? "the network's tokens" : "the tokens of input \"" + name_of_input(g, input) + "\"";
 }
 

@@ -42,7 +42,7 @@ class trainer {
   /// options do not fit the network or the data, and before any step whose learning rate is invalid; training_error if
   /// the loss is no longer finite; and interrupted if a callback such as stop_on_signal has interrupted the run. The
   /// normalisation of the data is stored with the weights.
-  [[gnu::cold]] history fit(dataset const& data, fit_options const& options = {});
+  history fit(dataset const& data, fit_options const& options = {});
 
   /// Reports which argument is wrong.
   template <int = 0>
@@ -80,7 +80,7 @@ class trainer {
   /// samples. `seen`, such as a confusion_matrix, observes the outputs. If the data set has no mean and no deviation,
   /// it is normalised as the training data were. Throws option_error if the data set's own normalisation differs from
   /// theirs. Both also hold for predict.
-  [[gnu::cold]] scores evaluate(dataset const& data, int batch_size = 64, evaluation_observer* seen = nullptr);
+  scores evaluate(dataset const& data, int batch_size = 64, evaluation_observer* seen = nullptr);
   /// Reports arguments that evaluate does not take.
   template <class... Given>
     requires(!detail::evaluate_takes<Given...>)
@@ -90,7 +90,7 @@ class trainer {
       sizeof(broken::evaluate_takes_a_data_set<Given != 0, dataset, detail::options_in_braces>) != 0);
   /// Returns the network's outputs for all samples, (size, outputs): for a classifier, the probabilities of the
   /// classes.
-  [[gnu::cold]] std::vector<float> predict(dataset const& data, int batch_size = 64);
+  std::vector<float> predict(dataset const& data, int batch_size = 64);
   /// Reports arguments that predict does not take.
   template <class... Given>
     requires(!detail::predict_takes<Given...>)
@@ -105,7 +105,7 @@ class trainer {
 
   /// Returns one of several outputs: the output of named_output<"name", ...>, or for "main" the same as predict().
   /// Throws option_error if there is no output of this name.
-  [[gnu::cold]] std::vector<float> predict_output(std::string_view name, dataset const& data, int batch_size = 64);
+  std::vector<float> predict_output(std::string_view name, dataset const& data, int batch_size = 64);
 
   /// Trains one step on your own batch and returns its mean loss and accuracy. `samples` are (batch, channels, height,
   /// width) and already normalised. There is one label per sample or, if the output is not flat, per pixel; a pixel
@@ -156,12 +156,12 @@ class trainer {
   void set_steps(std::uint64_t steps) { step_ = steps; }
   /// Returns the normalisation of the data that the weights were trained on. It comes from the last fit, or from a file
   /// of weights. It is empty if the weights have not been trained, or only by train_on_batch.
-  [[gnu::cold]] dsl::normalization normalization() const;
+  dsl::normalization normalization() const;
   /// Sets the normalisation, for weights that were trained elsewhere. Throws data_error if it does not fit the
   /// network's inputs.
-  [[gnu::cold]] void set_normalization(dsl::normalization n);
+  void set_normalization(dsl::normalization n);
   /// Removes the stored normalisation, so that the data of the next fit may have a different one.
-  [[gnu::cold]] void forget_normalization() { engine_->set_normalization(nullptr); }
+  void forget_normalization() { engine_->set_normalization(nullptr); }
   /// Returns the identity of the source from which fit reads training data. The string is empty if fit is not running,
   /// or if the data are in memory.
   std::string source_of_fit() const { return run_ ? run_->source : std::string(); }
@@ -193,22 +193,22 @@ class trainer {
   /// each output has separate targets, `own`, each sample counts as the mean over the output's labelled pixels.
   batch_metrics add_step(int program, batch_metrics const& all, per_output<target_kind> const& targets,
                          target_view const* own, int size, std::vector<double>& sums);
-  [[gnu::cold]] std::vector<float> predict_output(int k, dataset const& data, int batch_size);
-  [[gnu::cold]] static std::unique_ptr<dsl::engine> require(std::unique_ptr<dsl::engine> e);
-  [[gnu::cold]] fit_terms terms_of(dataset const& data, fit_options const& o) const;
+  std::vector<float> predict_output(int k, dataset const& data, int batch_size);
+  static std::unique_ptr<dsl::engine> require(std::unique_ptr<dsl::engine> e);
+  fit_terms terms_of(dataset const& data, fit_options const& o) const;
   /// Whether the run continues with another epoch. Callbacks may have set `stop` at any time, in one process or in all;
   /// the run then ends after the current epoch.
-  [[gnu::cold]] static bool should_continue(fit_run& run, fit_options const& options);
-  [[gnu::cold]] static void agree_to_stop(fit_run& run);
+  static bool should_continue(fit_run& run, fit_options const& options);
+  static void agree_to_stop(fit_run& run);
 
   /// Begins a run. Until the first epoch, a callback may refuse the run, which leaves the trainer unchanged.
   /// `of_pixels` is the loader if the batches have a class per pixel; otherwise it is null.
-  [[gnu::cold]] static void begin_run(fit_run& run, batch_loader* of_pixels);
+  static void begin_run(fit_run& run, batch_loader* of_pixels);
   /// Returns the fit_position::counted of a position where a run begins or resumes.
-  [[gnu::cold]] static std::int64_t counted_before(fit_position const& at, int batch_size, batch_loader* of_pixels);
+  static std::int64_t counted_before(fit_position const& at, int batch_size, batch_loader* of_pixels);
   /// Returns the program for a training step. If no pixel of the batch has a label, this is the evaluation program,
   /// which changes nothing.
-  [[gnu::cold]] int program_for(std::int64_t labelled, int training, batch_part share);
+  int program_for(std::int64_t labelled, int training, batch_part share);
 
   /// Returns the metrics of a run's last step. Also determines whether the run has been interrupted, with the same
   /// result in all processes.
@@ -221,22 +221,20 @@ class trainer {
   /// Evaluates a data set. If `run` is not null, this is the validation of that run. It ends early if the run is
   /// interrupted and the current weights have given a finite loss; by then the run's state has been saved, and
   /// run->proven is set.
-  [[gnu::cold]] scores evaluate(dataset const& data, int batch_size, std::vector<evaluation_observer*> const& seen,
-                                fit_run* run);
+  scores evaluate(dataset const& data, int batch_size, std::vector<evaluation_observer*> const& seen, fit_run* run);
   /// Passes the outputs of a program's last run to an observer. `outputs` is memory.
-  [[gnu::cold]] void show(evaluation_observer& to, int k, int program, batch const& b, dataset const& target,
-                          detail::zeros<float>& outputs);
+  void show(evaluation_observer& to, int k, int program, batch const& b, dataset const& target,
+            detail::zeros<float>& outputs);
   /// Returns the number of the output with this name. Throws option_error if there is none.
-  [[gnu::cold]] int output_called(std::string_view name, char const* what) const;
+  int output_called(std::string_view name, char const* what) const;
   /// Lets an observer begin, with the target of the output that it observes.
-  [[gnu::cold]] void begin_with(evaluation_observer& seen, dataset const& data,
-                                detail::learned_targets const& targets) const;
+  void begin_with(evaluation_observer& seen, dataset const& data, detail::learned_targets const& targets) const;
 
-  [[gnu::cold]] static void begin_epoch(fit_run& run);
+  static void begin_epoch(fit_run& run);
 
   /// Trains for the rest of an epoch. Returns false if the loss was not finite and a callback has ended the run.
-  [[gnu::cold]] bool train_epoch(batch_loader* loader, int program, per_output<target_kind> const& targets,
-                                 std::int64_t steps, double begin, fit_run& run, fit_options const& options);
+  bool train_epoch(batch_loader* loader, int program, per_output<target_kind> const& targets, std::int64_t steps,
+                   double begin, fit_run& run, fit_options const& options);
 
   /// Announces the loader's next batch to the engine, if the batch has been made and has `size` samples. Returns its
   /// batch_view::staged.
@@ -244,14 +242,13 @@ class trainer {
 
   /// Calls one member function of every callback, in the callbacks' order. All such functions share this one loop,
   /// because each loop inlined into fit() costs 10 ms of compile time.
-  [[gnu::cold]] static void notify(fit_run& run, void (callback::*moment)(fit_run&));
+  static void notify(fit_run& run, void (callback::*moment)(fit_run&));
   /// Calls on_bad_loss of all callbacks. Returns whether one of them ends the run.
-  [[gnu::cold]] static bool ends_for_bad_loss(fit_run& run);
+  static bool ends_for_bad_loss(fit_run& run);
 
   /// Calls f(program, batch) for each batch until f returns false.
   template <class F>
-  [[gnu::cold]] void for_each_batch(dataset const& data, int batch_size, mode m, detail::learned_targets const& targets,
-                                    F f);
+  void for_each_batch(dataset const& data, int batch_size, mode m, detail::learned_targets const& targets, F f);
 
   int values_of(target_kind targets) const;
   /// Returns a step's sums over samples. If there is a class per pixel, each sample counts as the mean over all
@@ -264,7 +261,7 @@ class trainer {
   [[gnu::cold, noreturn]] static void refuse_rate(fit_run const& run);
   /// Returns a data set with the normalisation stored with the weights. Throws option_error if the data set already has
   /// another normalisation.
-  [[gnu::cold]] dataset as_learned(dataset const& data, char const* what) const;
+  dataset as_learned(dataset const& data, char const* what) const;
   /// Returns the time of a monotonic clock, in seconds.
   static double seconds();
 

@@ -35,7 +35,7 @@ namespace dsl::detail::TYPENET_MODE {
 class weight_averager {
  public:
   /// Throws option_error for invalid options, including an average that starts after the end of the run.
-  [[gnu::cold]] weight_averager(engine& e, std::optional<weight_average> const& o, int epochs);
+  weight_averager(engine& e, std::optional<weight_average> const& o, int epochs);
   /// Puts the training's own weights back into the network, however the run ends, unless keep() was called.
   ~weight_averager();
   weight_averager(weight_averager const&) = delete;
@@ -46,18 +46,18 @@ class weight_averager {
 
   void after_step(int epoch, bool last);
   /// Puts the average into the network. Returns false if the average is already there, or if there is none yet.
-  [[gnu::cold]] bool show();
+  bool show();
   /// Puts the training's own weights back into the network.
-  [[gnu::cold]] void hide();
+  void hide();
   /// Makes the network keep the average, at the end of the run.
-  [[gnu::cold]] void keep();
+  void keep();
 
   /// Saves or restores the state. When a run has been restored, the network has the average from the file; then this
   /// function puts the training's own weights back.
-  [[gnu::cold]] void state(callback_state& s);
+  void state(callback_state& s);
 
  private:
-  [[gnu::cold]] void take();
+  void take();
 
   engine& engine_;
   weight_average options_;

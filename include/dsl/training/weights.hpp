@@ -8,14 +8,14 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-[[gnu::cold]] std::size_t count_weights(engine& e);
+std::size_t count_weights(engine& e);
 /// Throws option_error unless `all` has as many numbers as read_weights() returns.
-[[gnu::cold]] void require_weights(engine& e, std::vector<float> const& all);
+void require_weights(engine& e, std::vector<float> const& all);
 /// Returns all parameters and running statistics, one after the other in the graph's order.
-[[gnu::cold]] std::vector<float> read_weights(engine& e);
+std::vector<float> read_weights(engine& e);
 /// Replaces all parameters and running statistics. Throws option_error unless `all` has the size that read_weights()
 /// returns.
-[[gnu::cold]] void write_weights(engine& e, std::vector<float> const& all);
+void write_weights(engine& e, std::vector<float> const& all);
 
 }  // namespace dsl::detail::TYPENET_MODE
 

@@ -163,7 +163,7 @@ struct api {
   }
   /// Makes the owners that use this table release nothing from now on. Call it for a device whose work may never end,
   /// since each release would wait for that work, and when the process ends, since the libraries may be gone.
-  [[gnu::cold]] void give_nothing_back() {
+  void give_nothing_back() {
     leave(cudaFree), leave(cudaFreeHost);
     leave(cudaStreamSynchronize), leave(cudaStreamDestroy), leave(cudaEventDestroy), leave(cudaGraphExecDestroy);
     leave(cudaLibraryUnload), leave(cudnnBackendDestroyDescriptor), leave(cudnnDestroy), leave(cublasLtDestroy);

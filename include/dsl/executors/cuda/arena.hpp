@@ -34,7 +34,7 @@ inline float number_at(storage t, std::byte const* raw, long long i) {
 /// stored as on the host.
 class arena {
  public:
-  [[gnu::cold]] arena(api const& a, cudaStream_t s, graph_view const& g, storage t, int slots)
+  arena(api const& a, cudaStream_t s, graph_view const& g, storage t, int slots)
       : api_(&a),
         stream_(s),
         graph_(g),
@@ -54,7 +54,7 @@ class arena {
   /// Returns the bytes of the 16-bit copies, which the plan does not count.
   long long extra_bytes() const { return (copy_ ? copy_->bytes() : 0) + (stage_ ? stage_->bytes() : 0); }
 
-  [[gnu::cold]] void require_training() {
+  void require_training() {
     if (training_) return;
     training_.emplace(*api_, bytes_of(region::gradients) + bytes_of(region::slots), stream_);
     if (storage_ != storage::f32) stage_.emplace(*api_, count() * cu::bytes_of(storage_), stream_);
@@ -97,7 +97,7 @@ class arena {
   float* slot(int s, int k) const { return slots() + s * count() + offset_of(k); }
 
   /// Copies a parameter to the host, in the host's order. Waits for the device.
-  [[gnu::cold]] void read(int k, float const* from, float* out) const {
+  void read(int k, float const* from, float* out) const {
     dsl::parameter const& p = graph_.parameters[k];
     std::vector<float> raw(static_cast<std::size_t>(p.count()));
     (*api_)(api_->cudaMemcpyAsync, raw.data(), from, raw.size() * 4, cudaMemcpyDeviceToHost, stream_);
@@ -105,7 +105,7 @@ class arena {
     for_each_weight(p, [&](std::size_t host, std::size_t device) { out[host] = raw[device]; });
   }
   /// Copies the gradient of a parameter to the host, if the gradient was computed in the storage type.
-  [[gnu::cold]] void read_staged(int k, float* out) const {
+  void read_staged(int k, float* out) const {
     dsl::parameter const& p = graph_.parameters[k];
     std::vector<std::byte> raw(static_cast<std::size_t>(p.count() * cu::bytes_of(storage_)));
     (*api_)(api_->cudaMemcpyAsync, raw.data(), staged_gradient(k), raw.size(), cudaMemcpyDeviceToHost, stream_);
@@ -114,7 +114,7 @@ class arena {
       out[host] = number_at(storage_, raw.data(), static_cast<long long>(device));
     });
   }
-  [[gnu::cold]] void write(int k, float const* in, float* to) const {
+  void write(int k, float const* in, float* to) const {
     dsl::parameter const& p = graph_.parameters[k];
     std::vector<float> raw(static_cast<std::size_t>(p.count()));
     for_each_weight(p, [&](std::size_t host, std::size_t device) { raw[device] = in[host]; });

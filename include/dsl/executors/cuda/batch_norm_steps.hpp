@@ -25,7 +25,7 @@ class batch_norm_steps {
     return count;
   }
   /// Records the steps that share the launches of step `first`.
-  [[gnu::cold]] void record(int first) {
+  void record(int first) {
     step const& x = r_.steps()[first];
     bool const forward = x.what == action::forward;
     group g;
@@ -42,13 +42,13 @@ class batch_norm_steps {
       synchronizes() ? join_backward(g) : back(g);
   }
   /// Records a batch_norm with running moments: in evaluation and inference, and in training if it is frozen.
-  [[gnu::cold]] void infer(step const& s) {
+  void infer(step const& s) {
     kernels::batch_norm_forwards to{};
     std::vector<kernels::batch_norm_layer> const layers{layer_forward(s, to.layer[0])};
     r_.launch(kernels::batch_norm_inference(r_.type, r_.at.read(s, content::activation).pixels, layers), to);
   }
   /// Records the backward step of a frozen batch_norm, which has no gradients of parameters.
-  [[gnu::cold]] void back_frozen(step const& s) {
+  void back_frozen(step const& s) {
     node const& n = r_.parts.graph.nodes[s.node];
     cu::arena const& a = r_.parts.arena;
     tensor_at const dy = r_.at.read(s, content::gradient), dx = r_.at.written(s, content::gradient);

@@ -14,8 +14,8 @@ namespace dsl::cu::TYPENET_MODE {
 /// graphs. `workspace_limit` is the number of bytes that one convolution may use. If ranks record collectives, `ready`
 /// synchronises them just before that: the first collective of each kind waits for all ranks, and one rank may need
 /// minutes longer than another for timing its plans.
-[[gnu::cold]] inline void build_program(engine_parts const& e, program& p, std::string const& architecture,
-                                        long long workspace_limit, handshake& ready) {
+inline void build_program(engine_parts const& e, program& p, std::string const& architecture, long long workspace_limit,
+                          handshake& ready) {
   auto const wait = [&] { e.calls(e.calls.cudaStreamSynchronize, e.stream); };
   p.metrics.emplace(e.calls, 16);
   std::memset(p.metrics->as<void>(), 0, 16);

@@ -64,9 +64,8 @@ namespace dsl::cu::TYPENET_MODE {
 /// program, or computes other numbers than two others, is never tried again; the latter is warned of. If there was no
 /// time for every plan, or no two plans agree, the choice is not stored. Throws no_plan_error with the reason if there
 /// is no plan, and executor_error that names the plan if the device fails while running it.
-[[gnu::cold]] inline convolution_plan choose_plan(plan_target const& on, convolution const& c,
-                                                  convolution_options const& o, plan_cache const& cache,
-                                                  plan_bench const* bench = nullptr) {
+inline convolution_plan choose_plan(plan_target const& on, convolution const& c, convolution_options const& o,
+                                    plan_cache const& cache, plan_bench const* bench = nullptr) {
   bool const timed = bench && !o.deterministic;
   char const* const way = timed ? "timed and compared" : "first";
   plan_trials trials(bench ? cache.folder() : "", "trials-" + plan_cache::file_of(plan_cache::key_of(on, c, o, "")),

@@ -54,21 +54,21 @@ class handshake {
   explicit handshake(communicator* group, char const* what = "the devices synchronised") : group_(group), what_(what) {}
   handshake(handshake const&) = delete;
   handshake& operator=(handshake const&) = delete;
-  [[gnu::cold]] ~handshake();
+  ~handshake();
 
   int rank() const { return group_->rank(); }
   int ranks() const { return group_->ranks(); }
   communicator* group() const { return group_; }
   /// Waits until all ranks have arrived; does nothing if answer() has already waited. Throws the same errors as
   /// answer().
-  [[gnu::cold]] void pass();
+  void pass();
   /// Waits until all ranks have arrived, and returns rank 0's note. Throws peer_error if one of them has failed.
-  [[gnu::cold]] note answer(note const& mine);
+  note answer(note const& mine);
 
  private:
   static constexpr std::size_t length = 1 + std::tuple_size_v<note>;
 
-  [[gnu::cold]] std::vector<double> exchange(bool here, note const& mine);
+  std::vector<double> exchange(bool here, note const& mine);
 
   communicator* group_;
   char const* what_;

@@ -23,7 +23,7 @@ class convolution_steps {
   /// `bench` is the memory that a convolution may use as workspace, including while its plans are timed.
   convolution_steps(recording& r, device_memory const& bench) : r_(r), bench_(bench) {}
 
-  [[gnu::cold]] void forward(step const& x) {
+  void forward(step const& x) {
     node const& n = r_.parts.graph.nodes[x.node];
     if (n.kind == op::conv2d_transpose) return forward_transposed(x);
     tensor_at const in = r_.at.read(x, content::activation), out = r_.at.written(x, content::activation);
@@ -44,7 +44,7 @@ class convolution_steps {
                 in.data, f.kernel, f.bias, packed.data);
     if (slice) copy(packed, out);
   }
-  [[gnu::cold]] void backward_weights(step const& x) {
+  void backward_weights(step const& x) {
     node const& n = r_.parts.graph.nodes[x.node];
     bool const transposed = n.kind == op::conv2d_transpose;
     tensor_at const in = r_.at.read(x, content::activation), dy = packed_gradient(x);
@@ -61,7 +61,7 @@ class convolution_steps {
       r_.launch(kernels::channel_sums(r_.type, dy.pixels, dy.shape.channels, dy.at), dy.data,
                 r_.parts.arena.gradient(b));
   }
-  [[gnu::cold]] void backward_data(step const& x) {
+  void backward_data(step const& x) {
     node const& n = r_.parts.graph.nodes[x.node];
     tensor_at const dy = packed_gradient(x), dx = r_.at.written(x, content::gradient);
     bool const accumulate = r_.at.accumulates(x);
@@ -76,7 +76,7 @@ class convolution_steps {
   }
   /// Stores which gradients are in the storage type, as one byte for every 16 numbers of the arena. Call it after the
   /// last step.
-  [[gnu::cold]] void finish() const {
+  void finish() const {
     if (!r_.made.stage_map) return;
     std::vector<unsigned char> map(static_cast<std::size_t>(r_.made.stage_map->bytes()));
     for (int k = 0; k < r_.parts.graph.size.parameters; ++k) {
@@ -111,7 +111,7 @@ class convolution_steps {
     return packed;
   }
   /// Computes a conv2d_transpose as the data gradient of a convolution.
-  [[gnu::cold]] void forward_transposed(step const& x) {
+  void forward_transposed(step const& x) {
     node const& n = r_.parts.graph.nodes[x.node];
     tensor_at const in = r_.at.read(x, content::activation), out = r_.at.written(x, content::activation);
     tensor_at const packed = is_slice(out) ? beside(out) : out;
@@ -122,7 +122,7 @@ class convolution_steps {
     if (is_slice(out)) copy(packed, out);
   }
   /// Records the gradient of a node's convolution with respect to its input.
-  [[gnu::cold]] void data_gradient(node const& n, tensor_at const& dy, tensor_at const& dx, bool accumulate) {
+  void data_gradient(node const& n, tensor_at const& dy, tensor_at const& dx, bool accumulate) {
     void* const kernel = r_.parts.arena.working_copy(n.first_parameter);
     convolution const c = convolution_of(r_.parts.graph, n, r_.batch());
     if (convolve(c, {.pass = convolution_pass::backward_data, .accumulate = accumulate},
@@ -134,7 +134,7 @@ class convolution_steps {
   }
   /// Records a forward pass through the library, which writes directly to the output's place; this may be a slice of a
   /// concat's buffer. Returns false if the library has no plan for that.
-  [[gnu::cold]] bool through_library(convolution c, factors const& f, tensor_at const& in, tensor_at const& out) {
+  bool through_library(convolution c, factors const& f, tensor_at const& in, tensor_at const& out) {
     bool const slice = is_slice(out);
     if (slice) c.output_pitch = out.at.channels;
     void* const to = static_cast<std::byte*>(out.data) + 1LL * out.at.offset * bytes_of(r_.type);
@@ -149,7 +149,7 @@ class convolution_steps {
   }
   /// Returns separate memory for a tensor that is copied into its slice, or from it. Only one step reads and writes it,
   /// so all tensors of a queue can share this memory.
-  [[gnu::cold]] tensor_at beside(tensor_at const& slice) {
+  tensor_at beside(tensor_at const& slice) {
     tensor_at packed = slice;
     packed.at = {slice.shape.channels, 0};
     long long const bytes = slice.pixels * slice.shape.channels * bytes_of(r_.type);
@@ -179,7 +179,7 @@ class convolution_steps {
   /// Fills tensors with random numbers for timing plans, because multiplying zeros or equal numbers takes less power,
   /// and so perhaps less time. Kernels in float are the parameters themselves and are not filled. Activations are
   /// zeroed after recording, and 16-bit copies are made again before the next run.
-  [[gnu::cold]] void fill_factors(convolution const& c, convolution_options const& o, convolution_tensors const& t) {
+  void fill_factors(convolution const& c, convolution_options const& o, convolution_tensors const& t) {
     auto const fill = [&](void* data, long long count) { set_factors(data, count * bytes_of(o.precision)); };
     if (o.pass != convolution_pass::backward_data) fill(t.input, c.input_count());
     if (o.pass == convolution_pass::backward_data || o.pass == convolution_pass::backward_weights)
@@ -189,7 +189,7 @@ class convolution_steps {
     r_.parts.arena.note_copies(true);
   }
   /// Fills memory with random numbers: a period of them is copied from the host and then doubled on the device.
-  [[gnu::cold]] void set_factors(void* data, long long bytes) const {
+  void set_factors(void* data, long long bytes) const {
     static std::vector<std::uint32_t> const drawn = draw_factors();
     auto* const to = static_cast<std::byte*>(data);
     long long have = std::min<long long>(bytes, 4 * static_cast<long long>(drawn.size()));
@@ -203,7 +203,7 @@ class convolution_steps {
     r_.parts.calls(r_.parts.calls.cudaMemcpyAsync, to, from, static_cast<std::size_t>(bytes), kind, r_.parts.stream);
   }
   /// Returns words that are each a float, and two bf16, of either sign, with a magnitude of 1/8 to 1/2.
-  [[gnu::cold]] static std::vector<std::uint32_t> draw_factors() {
+  static std::vector<std::uint32_t> draw_factors() {
     std::vector<std::uint32_t> drawn(1 << 14);
     dsl::detail::random_stream random{0, dsl::detail::purpose::user, 0};
     for (std::uint32_t& x : drawn) x = (random.next_u32() & 0x80ff80ffU) | 0x3e003e00U;

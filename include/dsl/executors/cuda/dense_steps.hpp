@@ -15,7 +15,7 @@ class dense_steps {
   dense_steps(recording& r, long long workspace_limit) : r_(r), workspace_limit_(workspace_limit) {}
 
   /// Records y (batch, units) = x (batch, features) kernel (units, features)^T + bias.
-  [[gnu::cold]] void forward(step const& x) {
+  void forward(step const& x) {
     tensor_at const in = r_.at.read(x, content::activation), out = r_.at.written(x, content::activation);
     cu::arena const& a = r_.parts.arena;
     int const k = first_parameter(x);
@@ -29,7 +29,7 @@ class dense_steps {
               in.data, a.working_copy(k), a.parameter(k + 1), out.data);
   }
   /// Records dkernel = dy^T x, in float, and dbias, the sum of dy over the batch.
-  [[gnu::cold]] void backward_weights(step const& x) {
+  void backward_weights(step const& x) {
     tensor_at const in = r_.at.read(x, content::activation), dy = r_.at.read(x, content::gradient);
     cu::arena const& a = r_.parts.arena;
     int const k = first_parameter(x);
@@ -41,7 +41,7 @@ class dense_steps {
               in.data, dy.data, a.gradient(k), a.gradient(k + 1));
   }
   /// Records dx = dy kernel, or dx += dy kernel.
-  [[gnu::cold]] void backward_data(step const& x) {
+  void backward_data(step const& x) {
     tensor_at const dy = r_.at.read(x, content::gradient), dx = r_.at.written(x, content::gradient);
     int const k = first_parameter(x);
     bool const accumulate = r_.at.accumulates(x);
@@ -71,7 +71,7 @@ class dense_steps {
   }
 
   /// Returns false if the library cannot compute the product.
-  [[gnu::cold]] bool multiply(matrix_product p) {
+  bool multiply(matrix_product p) {
     for (void const* data : {p.a.data, p.b.data, p.d.data, p.bias})
       if (!begins_aligned(data)) return false;
     p.rounds_to_tf32 = r_.parts.precision == precision::tf32;

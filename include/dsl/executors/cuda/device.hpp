@@ -23,7 +23,7 @@ struct device_facts {
 };
 
 /// Selects a device. Throws executor_error if there is no driver, no device or none with that number.
-[[gnu::cold]] inline device_facts select_device(api const& a, int number) {
+inline device_facts select_device(api const& a, int number) {
   int count = 0;
   if (cudaError_t const s = a.cudaGetDeviceCount.function(&count); s != cudaSuccess || count == 0)
     throw executor_error(
@@ -118,7 +118,7 @@ class stream {
 };
 
 /// Returns the priority of work that runs before all other work on the current device.
-[[gnu::cold]] inline int first_in_line(api const& a) {
+inline int first_in_line(api const& a) {
   int least = 0, greatest = 0;
   a(a.cudaDeviceGetStreamPriorityRange, &least, &greatest);
   return greatest;

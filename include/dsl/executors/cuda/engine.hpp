@@ -33,7 +33,7 @@ struct engine_settings {
 /// time may use an engine.
 class engine final : public dsl::engine {
  public:
-  [[gnu::cold]] engine(api const& a, graph_view const& g, engine_options const& o, engine_settings const& s)
+  engine(api const& a, graph_view const& g, engine_options const& o, engine_settings const& s)
       : dsl::engine(on_one_device(g, o), o),
         group_(o.group && o.group->ranks() > 1 ? o.group : nullptr),
         handshake_(s.collectives ? group_ : nullptr),
@@ -90,7 +90,7 @@ class engine final : public dsl::engine {
     if (group_ && s.collectives) parts_.link = &link_.emplace(api_, *s.collectives, handshake_);
     process_end::watch();
   }
-  [[gnu::cold]] ~engine() override {
+  ~engine() override {
     if (process_end::has_begun()) {
       leave_everything();
       return;
@@ -106,7 +106,7 @@ class engine final : public dsl::engine {
       api_.give_nothing_back();
   }
 
-  [[gnu::cold]] int prepare(mode m, batch_part part, per_output<target_kind> targets = target_kind::classes) override {
+  int prepare(mode m, batch_part part, per_output<target_kind> targets = target_kind::classes) override {
     require_targets(m, targets);
     if (targets != per_output<target_kind>(target_kind::classes))
       throw executor_error(detail::message({"cuda: the targets must be one class per sample; found ",
@@ -137,8 +137,7 @@ class engine final : public dsl::engine {
   /// tower takes part.size images, beginning with number part.first. Returns -1 if the engine does not keep such data,
   /// or if memory does not suffice. With several towers, too little memory is an error instead, since other towers may
   /// have allocated theirs.
-  [[gnu::cold]] int prepare_resident(dataset const& data, augmentation const& augment, batch_part part,
-                                     bool shuffle) override {
+  int prepare_resident(dataset const& data, augmentation const& augment, batch_part part, bool shuffle) override {
     int const known = data_.size();
     auto const make = [&](handshake& ready) {
       if (!keeps(data, augment)) return -1;
@@ -282,25 +281,25 @@ class engine final : public dsl::engine {
     for (resident_data const& d : data_) all += d.bytes();
     return all;
   }
-  [[gnu::cold]] std::string description() const override {
+  std::string description() const override {
     std::size_t const v = api_.cudnnGetVersion.function();
     return detail::message({"cuda on ", device_.name, " (", device_.architecture, "), cudnn ", v / 10000, ".",
                             v / 100 % 100, ".", v % 100, how()});
   }
-  [[gnu::cold]] std::string arithmetic() const override { return "cuda" + how(); }
+  std::string arithmetic() const override { return "cuda" + how(); }
   kernel_library const& library() const { return library_; }
   /// Returns the number of queues of a program, for tests and measurements.
   int queues(int which) const { return programs_[which].queues; }
 
  private:
-  [[gnu::cold]] std::string how() const {
+  std::string how() const {
     char const* const names[] = {", bf16", ", tf32", ", fp32_strict"};
     return std::string(names[static_cast<int>(settings_.precision)]) +
            (settings_.deterministic ? ", deterministic" : "");
   }
   /// Returns g. Throws executor_error for networks and options that this executor does not support. It is called when
   /// the network is compiled, before a driver or memory is needed.
-  [[gnu::cold]] static graph_view const& on_one_device(graph_view const& g, engine_options const& o) {
+  static graph_view const& on_one_device(graph_view const& g, engine_options const& o) {
     require_kernels(g);
     if (g.size.devices > 1 || o.micro_batches > 1)
       throw executor_error("cuda: networks on several devices or in micro-batches are not supported yet; use onednn");
@@ -314,7 +313,7 @@ class engine final : public dsl::engine {
     return g;
   }
   /// Makes the destructors of the members release nothing.
-  [[gnu::cold]] void leave_everything() {
+  void leave_everything() {
     api_.give_nothing_back();
     if (link_) static_cast<void>(link_->communicator.release());
   }

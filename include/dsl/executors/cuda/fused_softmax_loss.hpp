@@ -11,7 +11,7 @@ namespace dsl::cu::TYPENET_MODE {
 /// launch a block writes its sample's gradient while others may still read their logits. The plan, however, runs the
 /// loss after the softmax. So the gradient must not overlap the logits in the plan, unless each number has the address
 /// of its own logit.
-[[gnu::cold]] inline bool joins_loss(graph_view const& g, plan const& p, int s) {
+inline bool joins_loss(graph_view const& g, plan const& p, int s) {
   step const& x = p.steps[s];
   if (x.what != action::forward || x.kind != op::softmax || x.node != g.size.nodes - 1) return false;
   if (!g.output_shape(g.nodes[x.node]).is_flat()) return false;

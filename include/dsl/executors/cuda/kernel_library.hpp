@@ -29,7 +29,7 @@ class kernel_library {
   }
 
   /// Adds a kernel. Returns the number with which it is launched after the next build().
-  [[gnu::cold]] int add(kernel_spec spec) {
+  int add(kernel_spec spec) {
     auto const known = std::find(specs_.begin(), specs_.end(), spec);
     if (known != specs_.end()) return static_cast<int>(known - specs_.begin());
     parameters_.push_back(static_cast<int>(signature_of(spec.function).parameters.size()));
@@ -39,7 +39,7 @@ class kernel_library {
 
   /// Compiles the kernels added since the last call, or reads them from the cache, and loads them on the current
   /// device.
-  [[gnu::cold]] void build(std::string const& architecture) {
+  void build(std::string const& architecture) {
     std::size_t const first = kernels_.size();
     if (first == specs_.size()) return;
     std::string const text = program_text(std::span(specs_).subspan(first), static_cast<int>(first));

@@ -14,7 +14,7 @@ namespace dsl::cu::TYPENET_MODE {
 enum class recorder { none, input, convolutions, dense, batch_norm, sample_norms, single, movement, products, tokens };
 
 /// Returns which class records the steps of a node. This is the executor's only list of operations.
-[[gnu::cold]] constexpr recorder recorder_of(node const& n) {
+constexpr recorder recorder_of(node const& n) {
   switch (n.kind) {
     case op::input: return recorder::input;
     case op::conv2d:
@@ -52,7 +52,7 @@ enum class recorder { none, input, convolutions, dense, batch_norm, sample_norms
 }
 
 /// Throws executor_error for an operation without kernels.
-[[gnu::cold]] inline void require_kernels(graph_view const& g) {
+inline void require_kernels(graph_view const& g) {
   if (further_inputs(g, g.size.nodes) > 0)
     throw executor_error("cuda: named_input is not supported; use another executor");
   if (output_count(g) > 1) throw executor_error("cuda: named_output is not supported; use another executor");

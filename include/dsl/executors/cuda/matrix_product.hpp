@@ -57,7 +57,7 @@ class product_plan {
  public:
   /// Asks the library for an algorithm that needs at most `workspace_limit` bytes. found() is false if it has none.
   /// Throws executor_error if a call fails.
-  [[gnu::cold]] product_plan(product_handle const& h, matrix_product const& p, long long workspace_limit)
+  product_plan(product_handle const& h, matrix_product const& p, long long workspace_limit)
       : api_(&h.calls()), handle_(h.get()), product_(p), operation_{api_}, a_{api_}, b_{api_}, d_{api_} {
     api const& a = *api_;
     a(a.cublasLtMatmulDescCreate, &operation_.handle,
@@ -102,16 +102,16 @@ class product_plan {
   using preference = owned<cublasLtMatmulPreference_t, &api::cublasLtMatmulPreferenceDestroy>;
 
   template <class T>
-  [[gnu::cold]] void set(cublasLtMatmulDescAttributes_t name, T const& value) {
+  void set(cublasLtMatmulDescAttributes_t name, T const& value) {
     (*api_)(api_->cublasLtMatmulDescSetAttribute, operation_.handle, name, static_cast<void const*>(&value),
             sizeof value);
   }
-  [[gnu::cold]] void lay_out(layout& l, matrix const& m) {
+  void lay_out(layout& l, matrix const& m) {
     (*api_)(api_->cublasLtMatrixLayoutCreate, &l.handle, m.type == storage::bf16 ? CUDA_R_16BF : CUDA_R_32F,
             static_cast<std::uint64_t>(m.rows), static_cast<std::uint64_t>(m.columns),
             static_cast<std::int64_t>(m.stride));
   }
-  [[gnu::cold]] void choose(std::uint64_t limit) {
+  void choose(std::uint64_t limit) {
     api const& a = *api_;
     preference wishes(api_);
     a(a.cublasLtMatmulPreferenceCreate, &wishes.handle);

@@ -12,7 +12,7 @@ class movement_steps {
  public:
   explicit movement_steps(recording& r) : r_(r) {}
 
-  [[gnu::cold]] void forward(step const& x) {
+  void forward(step const& x) {
     node const& n = r_.parts.graph.nodes[x.node];
     tensor_at const in = r_.at.read(x, content::activation), out = r_.at.written(x, content::activation);
     switch (n.kind) {
@@ -32,7 +32,7 @@ class movement_steps {
       default: recording::unknown();
     }
   }
-  [[gnu::cold]] void backward(step const& x) {
+  void backward(step const& x) {
     node const& n = r_.parts.graph.nodes[x.node];
     tensor_at const dy = r_.at.read(x, content::gradient), dx = r_.at.written(x, content::gradient);
     bool const more = r_.at.accumulates(x);

@@ -38,7 +38,7 @@ struct nccl_api {
     if (ncclResult_t const status = e.function(arguments...); status != ncclSuccess) fail(status, e.name);
   }
   /// Returns why a call failed: "remote process exited or there was a network error (the library's last message)".
-  [[gnu::cold]] std::string reason(ncclResult_t status) const {
+  std::string reason(ncclResult_t status) const {
     std::string text = ncclGetErrorString.function(status);
     char const* const last = ncclGetLastError.function(nullptr);
     if (last && *last) text += detail::message({" (", last, ")"});
@@ -57,7 +57,7 @@ using nccl_id = handshake::note;
 
 /// Makes an id. This needs no GPU, but it needs a network interface; the loopback interface suffices. Throws
 /// executor_error if NCCL fails.
-[[gnu::cold]] inline nccl_id make_nccl_id(nccl_api const& n) {
+inline nccl_id make_nccl_id(nccl_api const& n) {
   ncclUniqueId id{};
   n(n.ncclGetUniqueId, &id);
   nccl_id bytes;
@@ -68,7 +68,7 @@ using nccl_id = handshake::note;
 
 /// Throws executor_error if the loaded library is older than 2.28, because non-blocking communicators then had other
 /// rules.
-[[gnu::cold]] inline int require_nccl(nccl_api const& n) {
+inline int require_nccl(nccl_api const& n) {
   int version = 0;
   n(n.ncclGetVersion, &version);
   if (version < NCCL_VERSION(2, 28, 0))

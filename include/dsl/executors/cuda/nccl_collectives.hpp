@@ -14,7 +14,7 @@ class nccl_collectives final : public device_collectives {
   constexpr explicit nccl_collectives(nccl_deadlines const& d = {}, nccl_api const* library = nullptr)
       : deadlines_(d), library_(library) {}
 
-  [[gnu::cold]] std::unique_ptr<device_communicator> join(api const& a, handshake& all) const override;
+  std::unique_ptr<device_communicator> join(api const& a, handshake& all) const override;
 
  private:
   static nccl_api const& linked();

@@ -32,8 +32,8 @@ class nccl_communicator final : public device_communicator {
   /// Connects this rank with the other ranks, and waits for them. If this rank gives up later, it informs `group`,
   /// which may be null. Throws option_error for an invalid rank, and executor_error if NCCL fails or not all ranks
   /// arrive in time.
-  [[gnu::cold]] nccl_communicator(api const& a, nccl_api const& n, nccl_id const& id, int rank, int ranks,
-                                  nccl_deadlines const& d = {}, communicator* group = nullptr);
+  nccl_communicator(api const& a, nccl_api const& n, nccl_id const& id, int rank, int ranks,
+                    nccl_deadlines const& d = {}, communicator* group = nullptr);
   /// Ends the communicator. Waits until all ranks end theirs, at most twice the limit `close`; if an exception causes
   /// the destruction, aborts at once. A call that hangs even then remains until the process ends.
   ~nccl_communicator() override;
@@ -73,7 +73,7 @@ class nccl_communicator final : public device_communicator {
   /// Waits for a non-blocking call to complete in the background; until then nothing is queued or recorded.
   void settle(ncclResult_t r, char const* call, char const* what, std::chrono::milliseconds longest);
   ncclResult_t progress(char const* what);
-  [[gnu::cold]] std::string who() const { return detail::message({"nccl: rank ", rank_, " of ", ranks_, ": "}); }
+  std::string who() const { return detail::message({"nccl: rank ", rank_, " of ", ranks_, ": "}); }
   [[gnu::cold, noreturn]] void out_of_time(char const* call, char const* what, std::chrono::milliseconds longest);
   [[gnu::cold, noreturn]] void fail(char const* call, std::string const& why, bool is_another_s = false);
 

@@ -15,7 +15,7 @@ class norm_steps {
  public:
   explicit norm_steps(recording& r) : r_(r) {}
 
-  [[gnu::cold]] void forward(step const& x) {
+  void forward(step const& x) {
     node const& n = node_of(x);
     tensor_at const in = r_.at.read(x, content::activation), out = r_.at.written(x, content::activation);
     int const channels = in.shape.channels;
@@ -32,7 +32,7 @@ class norm_steps {
                          parameter(n, 0), parameter(n, 1), out.data);
     }
   }
-  [[gnu::cold]] void backward(step const& x) {
+  void backward(step const& x) {
     node const& n = node_of(x);
     tensor_at const in = r_.at.read(x, content::activation), dy = r_.at.read(x, content::gradient);
     tensor_at dx = r_.at.written(x, content::gradient);

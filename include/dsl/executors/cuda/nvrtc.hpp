@@ -68,7 +68,7 @@ namespace dsl::cu::TYPENET_MODE {
 
 /// Compiles a program for an architecture in NVRTC's notation, "sm_80" or "sm_90a", and returns the code. Throws
 /// executor_error with the compiler's log.
-[[gnu::cold]] inline std::string compile(api const& a, std::string const& text, std::string const& architecture) {
+inline std::string compile(api const& a, std::string const& text, std::string const& architecture) {
   nvrtc::program const unit(a, text);
   std::vector<std::string> const options = nvrtc::compiler_options(architecture);
   std::vector<char const*> pointers;
@@ -126,8 +126,8 @@ class cubin_file {
 
 /// Returns a program from the cache, or compiles and stores it. If `folder` is empty, nothing is stored. A folder that
 /// cannot be written to is not an error.
-[[gnu::cold]] inline cubin compile_cached(api const& a, std::string const& text, std::string const& architecture,
-                                          std::string const& folder) {
+inline cubin compile_cached(api const& a, std::string const& text, std::string const& architecture,
+                            std::string const& folder) {
   int major = 0;
   int minor = 0;
   a(a.nvrtcVersion, &major, &minor);

@@ -82,7 +82,7 @@ class plan_finder {
       : on_(on), c_(c), o_(o), runs_(std::move(runs)) {}
 
   /// Adds the plans of one list. A candidate that fails in any way does not affect the others.
-  [[gnu::cold]] void search(std::shared_ptr<convolution_graph const> const& graph, cudnnBackendHeurMode_t mode) {
+  void search(std::shared_ptr<convolution_graph const> const& graph, cudnnBackendHeurMode_t mode) {
     api const& a = on_.calls();
     compiled_ = 0;
     backend_descriptor heuristics(a, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, "engine heuristics");
@@ -152,8 +152,8 @@ namespace dsl::cu::TYPENET_MODE {
 /// Returns the plans of a convolution that the options allow and that pass the trial; there may be none. This takes
 /// some milliseconds, and 0.3 to 2 seconds more for each plan that cuDNN compiles. Throws executor_error for
 /// contradicting shapes and options, what the trial throws, and for a failed call that is not specific to a candidate.
-[[gnu::cold]] inline plan_search find_plans(plan_target const& on, convolution const& c, convolution_options const& o,
-                                            plan_trial const& runs = {}) {
+inline plan_search find_plans(plan_target const& on, convolution const& c, convolution_options const& o,
+                              plan_trial const& runs = {}) {
   auto const graph = std::make_shared<backend::convolution_graph const>(on, c, o);
   backend::plan_finder finder(on, c, o, runs);
   if (backend::is_refusal(graph->status())) {

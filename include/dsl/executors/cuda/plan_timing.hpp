@@ -136,9 +136,9 @@ namespace dsl::cu::TYPENET_MODE {
 /// is always timed, however little time there is. `workspace` must suffice for every plan. The content of the written
 /// tensor is lost. The stream must not be capturing. Throws executor_error if the device fails, or if a call fails that
 /// is not specific to a plan.
-[[gnu::cold]] inline plan_times time_plans(cudnn_handle& h, cudaStream_t s, std::vector<convolution_plan> const& plans,
-                                           convolution_tensors const& t, void* workspace, timing_options const& o = {},
-                                           first_run const& first = {}) {
+inline plan_times time_plans(cudnn_handle& h, cudaStream_t s, std::vector<convolution_plan> const& plans,
+                             convolution_tensors const& t, void* workspace, timing_options const& o = {},
+                             first_run const& first = {}) {
   using clock = std::chrono::steady_clock;
   api const& a = h.calls();
   // The end of the first plan's first run, later by every other first run: cuDNN loads libraries and kernels in them,

@@ -17,7 +17,7 @@ class [[gnu::visibility("hidden")]] process_end {
   /// Makes has_begun() true at the end of the process, before anything that exists now is destroyed. Call it again when
   /// a library may have loaded more parts. Without memory for another function to be called at the end, it does
   /// nothing.
-  [[gnu::cold]] static void watch() {
+  static void watch() {
     std::atexit([] { __atomic_store_n(&begun_, true, __ATOMIC_RELAXED); });
   }
   static bool has_begun() { return __atomic_load_n(&begun_, __ATOMIC_RELAXED); }

@@ -15,7 +15,7 @@ class product_steps {
   void backward(step const& x) { x.kind == op::multiply ? multiply_backward(x) : scale_backward(x); }
 
  private:
-  [[gnu::cold]] void multiply(step const& x) {
+  void multiply(step const& x) {
     tensor_at const a = r_.at.read(x, content::activation), out = r_.at.written(x, content::activation);
     tensor_at const b = r_.at.read(x, content::activation, 1);
     r_.launch(kernels::multiply(r_.type, r_.batch(), out.shape, kernels::factor_of(a.shape, a.at, out.shape),
@@ -23,7 +23,7 @@ class product_steps {
               a.data, b.data, out.data);
   }
   /// Records the gradient of one operand. The step reads the other one.
-  [[gnu::cold]] void multiply_backward(step const& x) {
+  void multiply_backward(step const& x) {
     tensor_at const b = r_.at.read(x, content::activation), dy = r_.at.read(x, content::gradient);
     tensor_at const dx = r_.at.written(x, content::gradient);
     kernels::factor const all{dy.at}, other = kernels::factor_of(b.shape, b.at, dy.shape);
@@ -36,12 +36,12 @@ class product_steps {
               dy.data, b.data, dx.data);
   }
 
-  [[gnu::cold]] void scale(step const& x) {
+  void scale(step const& x) {
     tensor_at const in = r_.at.read(x, content::activation), out = r_.at.written(x, content::activation);
     r_.launch(kernels::channel_scale(r_.type, out.pixels, out.shape.channels, in.at, out.at, false), in.data,
               parameter(x), out.data);
   }
-  [[gnu::cold]] void scale_backward(step const& x) {
+  void scale_backward(step const& x) {
     node const& n = r_.parts.graph.nodes[x.node];
     tensor_at const in = r_.at.read(x, content::activation), dy = r_.at.read(x, content::gradient);
     tensor_at const dx = r_.at.written(x, content::gradient);

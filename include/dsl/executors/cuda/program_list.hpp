@@ -34,7 +34,7 @@ class program_list {
   /// ranks before they record. In training with other towers, either all towers get a program or none does, since
   /// otherwise their recorded collectives would never match again.
   template <class F>
-  [[gnu::cold]] int on_all_or_none(mode m, F make) {
+  int on_all_or_none(mode m, F make) {
     communicator* const others = m == mode::training ? e_.group : nullptr;
     handshake made(others, "its program was made");
     handshake ready(e_.link ? others : nullptr, "it was ready to record a program");
@@ -50,7 +50,7 @@ class program_list {
     return which;
   }
   /// Returns the number of an existing program for this purpose, or of a new one.
-  [[gnu::cold]] int find_or_make(program_purpose const& wanted, handshake& ready) {
+  int find_or_make(program_purpose const& wanted, handshake& ready) {
     int count = 0;
     for (program const& p : programs_) {
       if (serves(p, wanted)) return count;
@@ -78,7 +78,7 @@ class program_list {
 
  private:
   /// Makes a program.
-  [[gnu::cold]] program& add(program_purpose const& wanted, int queues, handshake& ready) {
+  program& add(program_purpose const& wanted, int queues, handshake& ready) {
     plan made = plan_for(wanted);
     if (wanted.mode == mode::training) e_.arena.require_training();
     device_memory const* const activations = memory_for(made.region_bytes[static_cast<int>(region::activations)]);
@@ -104,7 +104,7 @@ class program_list {
   }
   /// Makes the last program again, on one queue, and keeps the faster of the two. If there is no memory for both, the
   /// first remains.
-  [[gnu::cold]] void keep_the_faster(program_purpose const& wanted, program& on_two, handshake& ready) {
+  void keep_the_faster(program_purpose const& wanted, program& on_two, handshake& ready) {
     int const known = programs_.size();
     try {
       bool const one = is_faster(e_, add(wanted, 1, ready), on_two);
@@ -123,7 +123,7 @@ class program_list {
     if (fills ? p.part.size < wanted.part.size : !(p.part == wanted.part)) return false;
     return !p.data || (p.shuffle == wanted.shuffle && p.augment == wanted.augment);
   }
-  [[gnu::cold]] plan plan_for(program_purpose const& wanted) const {
+  plan plan_for(program_purpose const& wanted) const {
     bool const idles = wanted.part.size == 0 && e_.group && wanted.mode == mode::training;
     if (wanted.part.size < 1 && !idles)
       throw option_error(detail::message({"batch: it must have 1 sample or more; found ", wanted.part.size}));
@@ -145,8 +145,8 @@ class program_list {
                                               explain(v.broken), " (step ", v.step, "); please report the network"}));
     return made;
   }
-  [[gnu::cold]] void drop_last() { drop(programs_.size() - 1); }
-  [[gnu::cold]] void drop(int which) {
+  void drop_last() { drop(programs_.size() - 1); }
+  void drop(int which) {
     e_.calls.ignore(e_.calls.cudaStreamSynchronize.function(e_.stream));  // nothing may use the memory released now
     programs_.drop(which);
   }

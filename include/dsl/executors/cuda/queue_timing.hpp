@@ -15,7 +15,7 @@ namespace dsl::cu::TYPENET_MODE {
 /// A copy of all memory that a training step changes, which is put back when this object ends.
 class kept_state {
  public:
-  [[gnu::cold]] explicit kept_state(engine_parts const& e) : e_(e) {
+  explicit kept_state(engine_parts const& e) : e_(e) {
     e_.arena.for_each_block([&](std::byte* data, long long bytes) {
       copy(copies_.emplace(e_.calls, bytes, e_.stream).data(), data, bytes);
     });
@@ -23,7 +23,7 @@ class kept_state {
   kept_state(kept_state const&) = delete;
   kept_state& operator=(kept_state const&) = delete;
   /// Puts everything back. If the device has failed, the state is lost anyway.
-  [[gnu::cold]] ~kept_state() {
+  ~kept_state() {
     auto copy_of = copies_.begin();
     e_.arena.for_each_block([&](std::byte* data, long long bytes) {
       try {
@@ -50,7 +50,7 @@ class kept_state {
 /// Returns whether the recorded step of `a` is faster than that of `b`, a program for the same purpose. Each step is
 /// repeated in turns, on a batch of zeros or on the first samples of its data set. Only the least time counts, since
 /// all disturbances make a step slower. The state is the same before and afterwards.
-[[gnu::cold]] inline bool is_faster(engine_parts const& e, program& a, program& b) {
+inline bool is_faster(engine_parts const& e, program& a, program& b) {
   constexpr int rounds = 5, runs = 4;
   api const& calls = e.calls;
   kept_state const before(e);

@@ -16,7 +16,7 @@ namespace dsl::cu::TYPENET_MODE {
 /// training images take 147 MiB.
 class resident_data {
  public:
-  [[gnu::cold]] resident_data(api const& a, cudaStream_t s, dataset const& data)
+  resident_data(api const& a, cudaStream_t s, dataset const& data)
       : api_(&a),
         stream_(s),
         data_(data),

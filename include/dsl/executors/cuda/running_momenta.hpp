@@ -15,8 +15,7 @@ namespace dsl::cu::TYPENET_MODE {
 /// moments.
 class running_momenta {
  public:
-  [[gnu::cold]] running_momenta(api const& a, arena const& all, graph_view const& g, engine_options const& o,
-                                cudaStream_t s)
+  running_momenta(api const& a, arena const& all, graph_view const& g, engine_options const& o, cudaStream_t s)
       : memory_(a, 4 * all.statistics_count(), s) {
     std::vector<float> keep(static_cast<std::size_t>(all.statistics_count()));
     if (keep.empty()) return;

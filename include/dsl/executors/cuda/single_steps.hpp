@@ -15,7 +15,7 @@ class single_steps {
  public:
   explicit single_steps(recording& r) : r_(r) {}
 
-  [[gnu::cold]] void forward(step const& x) {
+  void forward(step const& x) {
     node const& n = r_.parts.graph.nodes[x.node];
     tensor_at const in = r_.at.read(x, content::activation), out = r_.at.written(x, content::activation);
     int const channels = out.shape.channels;
@@ -44,7 +44,7 @@ class single_steps {
       default: recording::unknown();
     }
   }
-  [[gnu::cold]] void backward(step const& x) {
+  void backward(step const& x) {
     node const& n = r_.parts.graph.nodes[x.node];
     tensor_at const dy = r_.at.read(x, content::gradient), dx = r_.at.written(x, content::gradient);
     tensor_at const from = r_.at.read(x, content::activation);
@@ -77,7 +77,7 @@ class single_steps {
 
   /// Records a copy between the tensor of a concat or add and one of its inputs. The view of the wider tensor already
   /// begins at the input's channels.
-  [[gnu::cold]] void copy(step const& x, content what) {
+  void copy(step const& x, content what) {
     tensor_at const from = r_.at.read(x, what), to = r_.at.written(x, what);
     int const channels = std::min(from.shape.channels, to.shape.channels);
     kernels::sum_inputs const in{{from.data}};

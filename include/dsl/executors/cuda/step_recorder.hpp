@@ -43,7 +43,7 @@ class step_recorder {
         norms_(r_, meetings_, moments_),
         towers_(r_, meetings_, moments_) {}
 
-  [[gnu::cold]] void record() {
+  void record() {
     r_.copy(e_.state, e_.host_state, e_.state_bytes(), cudaMemcpyHostToDevice);
     if (p_.idle())
       r_.clear(e_.arena.gradients(), 4 * e_.arena.count());  // a tower without samples adds nothing to the sums

@@ -12,7 +12,7 @@ namespace dsl::cu::TYPENET_MODE {
 
 /// Throws executor_error if a step may run too early. It is called for every program, since the compiler has not
 /// checked the queues. This takes 15 us for MiniGoogLeNet's 109 steps, and 1 ms for a network of 1,300 steps.
-[[gnu::cold]] inline void require_no_race(graph_view const& g, plan const& p, plan_streams const& queues) {
+inline void require_no_race(graph_view const& g, plan const& p, plan_streams const& queues) {
   if (int const s = first_race(g, p, queues); s >= 0)
     throw executor_error(detail::message(
         {"plan: on two queues, step ", s, " may run before a step that it depends on; please report the network"}));
@@ -21,7 +21,7 @@ namespace dsl::cu::TYPENET_MODE {
 /// Puts each step of a program on its queue, after the step of the other queue that it waits for.
 class stream_schedule {
  public:
-  [[gnu::cold]] explicit stream_schedule(recording& r)
+  explicit stream_schedule(recording& r)
       : r_(r), queues_{detail::list<int>(r.steps().size()), detail::list<int>(r.steps().size(), -1)} {
     if (r.made.queues == 2 && !meets_within(r)) {
       queues_ = find_streams(r.parts.graph, r.made.plan);

@@ -11,7 +11,7 @@ class token_steps {
  public:
   explicit token_steps(recording& r) : r_(r) {}
 
-  [[gnu::cold]] void forward(step const& x) {
+  void forward(step const& x) {
     tensor_at const in = r_.at.read(x, content::activation), out = r_.at.written(x, content::activation);
     float const* const learnt = r_.parts.arena.parameter(r_.parts.graph.nodes[x.node].first_parameter);
     if (x.kind == op::class_token)
@@ -20,7 +20,7 @@ class token_steps {
   }
   /// Records the gradient of the learnt numbers, if it is needed, and dx, if there is one. The gradient comes first: dx
   /// may be the memory of dy.
-  [[gnu::cold]] void backward(step const& x) {
+  void backward(step const& x) {
     tensor_at const dy = r_.at.read(x, content::gradient), dx = r_.at.written(x, content::gradient);
     bool const more = r_.at.accumulates(x), is_class_token = x.kind == op::class_token;
     if (int const k = r_.at.parameter(x, role::kernel, content::parameter_gradient); k >= 0) {

@@ -17,7 +17,7 @@ struct tower_link {
   event fence;  // for waiting between the two streams, in both directions
   std::unique_ptr<device_communicator> communicator;
 
-  [[gnu::cold]] tower_link(api const& a, device_collectives const& how, handshake& all)
+  tower_link(api const& a, device_collectives const& how, handshake& all)
       : comm_stream(a, first_in_line(a)), fence(a), communicator(how.join(a, all)) {}
 };
 

@@ -17,7 +17,7 @@ class tower_steps {
   tower_steps(recording& r, tower_meetings& towers, float* moments) : r_(r), towers_(towers), moments_(moments) {}
 
   /// Begins to sum the gradients of a bucket, once they are complete.
-  [[gnu::cold]] void all_reduce(step const& s) {
+  void all_reduce(step const& s) {
     buffer const& first = r_.made.plan.buffer_of(r_.made.plan.operands[s.first_operand]);
     buffer const& last = r_.made.plan.buffer_of(r_.made.plan.operands[s.first_operand + s.operands - 1]);
     long long const begin = first.offset / 4, count = (last.offset + last.bytes - first.offset) / 4;
@@ -27,7 +27,7 @@ class tower_steps {
     towers_.sum(r_.parts.arena.gradients() + begin, count, aside);
   }
   /// Makes the update wait for summed gradients, and updates the running moments.
-  [[gnu::cold]] void before_update() {
+  void before_update() {
     if (moments_ && !exchanged_) exchange_moments(towers_.fork());
     towers_.join();
     if (!moments_) return;

@@ -16,7 +16,7 @@ namespace dsl::cu::TYPENET_MODE {
 /// consists of all parameters with the same two factors. A network without factors has no parts.
 class update_parts {
  public:
-  [[gnu::cold]] update_parts(api const& a, arena const& all, graph_view const& g, cudaStream_t s)
+  update_parts(api const& a, arena const& all, graph_view const& g, cudaStream_t s)
       : map_(a, has_factors(g) ? 4 * map_size(all) : 0, s) {
     if (map_.bytes() == 0) return;
     std::vector<int> part_of(static_cast<std::size_t>(map_size(all)));

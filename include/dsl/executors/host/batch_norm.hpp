@@ -20,7 +20,7 @@ class batch_norm : batch_norm_step<float> {
   /// double, then five constants per channel.
   long long floats() const { return 4LL * x.batch * padded() + 5LL * padded(); }
 
-  [[gnu::cold]] void forward() const {
+  void forward() const {
     if (again && statistics) {
       at_->run(blocks(), [&](int b) { take_constants(b); });
       return at_->run(blocks() * x.batch, [&](int i) { normalize(i / x.batch, i % x.batch); });
@@ -42,7 +42,7 @@ class batch_norm : batch_norm_step<float> {
     }
     run(sum, [&](int b, joined const& all) { join_moments(b, all); }, [&](int b, int n) { normalize(b, n); });
   }
-  [[gnu::cold]] void backward() const {
+  void backward() const {
     if (!statistics) {
       at_->run(blocks(), [&](int b) { take_running_scale(b); });
       return at_->run(blocks() * x.batch, [&](int i) { scale_gradient(i / x.batch, i % x.batch); });
@@ -85,7 +85,7 @@ class batch_norm : batch_norm_step<float> {
   /// sample) for all blocks and samples. If there are enough blocks, each thread does all of this for its own blocks,
   /// so that they are still in the cache when apply() reads them.
   template <class F, class G, class H>
-  [[gnu::cold]] void run(F sum, G join, H apply) const {
+  void run(F sum, G join, H apply) const {
     int const n = x.batch;
     if (!tower && blocks() >= 4 * at_->threads())
       return at_->run(blocks(), [&](int b) {
@@ -241,7 +241,7 @@ class batch_norm : batch_norm_step<float> {
 /// Returns the task of a batch_norm step, or an empty task if a tensor does not consist of whole channel blocks.
 /// Reserves in `at` the shared memory that the task needs.
 template <class Place>
-[[gnu::cold]] task batch_norm_task(Place& at, batch_norm_step<float> const& s) {
+task batch_norm_task(Place& at, batch_norm_step<float> const& s) {
   int const L = at.lanes();
   if (!in_blocks(s.x, L) || !in_blocks(s.to, L) || !in_blocks(s.dy, L)) return {};
   batch_norm<Place> const b(at, s);

@@ -43,7 +43,7 @@ class binding {
   /// Returns a view of the i-th operand of a step that holds `what`, or an empty view if the step has fewer such
   /// operands.
   template <class U>
-  [[gnu::cold]] view<U> tensor(step const& s, content what, int skip = 0) const {
+  view<U> tensor(step const& s, content what, int skip = 0) const {
     for (int i = 0; i < s.operands; ++i) {
       operand const& o = plan_.operands[s.first_operand + i];
       if (o.what == what && skip-- == 0) return view_of<U>(what, o.index, {o.buffer, o.channel}, s.micro);
@@ -51,14 +51,14 @@ class binding {
     return {};
   }
   template <class U>
-  [[gnu::cold]] view<U> view_of(content what, int index, placement where, int micro) const {
+  view<U> view_of(content what, int index, placement where, int micro) const {
     view<std::byte> const v = place_of(what, index, where, micro);
     return {reinterpret_cast<U*>(v.data), v.shape, v.batch, v.block, v.buffer_channels, v.channel};
   }
 
   /// Sets the addresses of a step. If each tower has its own running means and variances, steps of batch_norm update
   /// these.
-  [[gnu::cold]] void bind(step const& s, bound_step<T>& b, tower<T>* own) const {
+  void bind(step const& s, bound_step<T>& b, tower<T>* own) const {
     b.step = &s;
     b.node = s.node >= 0 ? &graph_.nodes[s.node] : nullptr;
     b.x = tensor<T const>(s, content::activation, 0);
@@ -80,7 +80,7 @@ class binding {
   }
 
  private:
-  [[gnu::cold]] void bind(step const& s, operand const& o, bound_step<T>& b, tower<T>* own) const {
+  void bind(step const& s, operand const& o, bound_step<T>& b, tower<T>* own) const {
     bool const is_tensor = o.what == content::activation || o.what == content::gradient;
     auto* at = reinterpret_cast<T*>(address(o.buffer));
     if (o.what == content::parameter && o.how == access::accumulate && own && own->moments())
@@ -104,7 +104,7 @@ class binding {
       b.argmax.wide = view_of<std::uint16_t>(o.what, o.index, {o.buffer, o.channel}, s.micro);
   }
   /// Gives a loss its targets, or the step that loads them the address of all targets.
-  [[gnu::cold]] void bind_targets(step const& s, operand const& o, bound_step<T>& b) const {
+  void bind_targets(step const& s, operand const& o, bound_step<T>& b) const {
     auto const before = static_cast<long long>(o.channel) * plan_.samples_of(s).size;
     bool const are_values =
         s.what == action::loss && plan_.options.targets[output_number(graph_, s.node)] == target_kind::values;

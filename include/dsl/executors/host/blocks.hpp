@@ -48,7 +48,7 @@ bool in_rows(V const& v, int lanes) {
 
 /// Zeroes those channels in a buffer's last block that do not belong to the view.
 template <class T>
-[[gnu::cold]] void zero_rest_of_block(view<T> v) {
+void zero_rest_of_block(view<T> v) {
   for (int n = 0; n < v.batch; ++n)
     for (int c = v.shape.channels; v.channel + c < v.buffer_channels; ++c)
       for (long long i = 0; i < v.shape.area(); ++i) v(n, c, i) = 0;

@@ -26,7 +26,7 @@ void multiply_block(Place& at, view<float const> const& a, view<float> const& to
 /// Returns the task of a channel_scale step, or an empty task if a tensor does not consist of whole channel blocks. The
 /// sums for gamma's gradient are computed in double for each sample, and added in the order of the samples.
 template <class Place>
-[[gnu::cold]] task channel_scale_task(Place& at, bound_step<float> const& s) {
+task channel_scale_task(Place& at, bound_step<float> const& s) {
   int const L = at.lanes();
   if (!is_blocked(s, L)) return {};
   bool const forward = s.step->what == action::forward;
@@ -61,7 +61,7 @@ template <class Place>
 /// Returns the task of a stochastic_depth step, or an empty task if a tensor does not consist of whole channel blocks.
 /// `draws` returns the random numbers of the current run.
 template <class Place, class F>
-[[gnu::cold]] task stochastic_depth_task(Place& at, bound_step<float> const& s, F draws) {
+task stochastic_depth_task(Place& at, bound_step<float> const& s, F draws) {
   view<float const> const x = s.step->what == action::forward ? s.x : s.dy;
   int const L = at.lanes();
   if (!is_blocked(s, L)) return {};

@@ -97,7 +97,7 @@ class channel_copy {
 /// Returns the task of a step that copies channels to other places, or an empty task for tensors that are not in
 /// channel blocks.
 template <class Place>
-[[gnu::cold]] task channel_task(Place& at, bound_step<float> const& s) {
+task channel_task(Place& at, bound_step<float> const& s) {
   channel_copy<Place> const made(at, s);
   if (!made.fits()) return {};
   return [made] { made.run(); };

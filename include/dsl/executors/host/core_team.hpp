@@ -22,7 +22,7 @@ class core_team final : public thread_team {
  public:
   /// If the calling thread may use exactly as many cores as the devices need, each device gets its own cores; otherwise
   /// the threads are not pinned to cores.
-  [[gnu::cold]] core_team(int devices, int cores_a_device, communicator* group)
+  core_team(int devices, int cores_a_device, communicator* group)
       : places_(places_of(devices, cores_a_device)), group_(group), done_(devices), threads_(devices, places_.begin()) {
     for (int d = 0; d < devices; ++d) posts_.emplace();
   }
@@ -71,7 +71,7 @@ class core_team final : public thread_team {
     }
   }
   /// Returns a text about the exception that is being handled, which a device's thread has thrown.
-  [[gnu::cold]] static std::string cause_on(int device) {
+  static std::string cause_on(int device) {
     return detail::failure_text([device] {
       try {
         throw;
@@ -84,7 +84,7 @@ class core_team final : public thread_team {
   }
   /// Stops all devices, whether or not there is memory. With `for_good`, they stop permanently, because parameters may
   /// have been updated on only some of them.
-  [[gnu::cold]] void stop(std::string why, bool for_good) {
+  void stop(std::string why, bool for_good) {
     if (group_ && for_good) group_->give_up(why.c_str());  // another thread may be waiting for other towers
     detail::lock const held(mutex_);
     if (!stopped_) why_ = std::move(why);  // the first reason is the cause
@@ -94,7 +94,7 @@ class core_team final : public thread_team {
   }
   [[gnu::cold, noreturn]] void refuse() const { throw peer_error(why_); }
 
-  [[gnu::cold]] static detail::list<detail::core_set> places_of(int devices, int cores_a_device) {
+  static detail::list<detail::core_set> places_of(int devices, int cores_a_device) {
     detail::core_set const all = detail::core_set::available();
     detail::list<detail::core_set> places(devices);
     if (devices * cores_a_device == all.cores.size())

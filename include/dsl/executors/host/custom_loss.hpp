@@ -14,9 +14,9 @@ namespace dsl::host::TYPENET_MODE {
 /// Computes the same as compute_value_loss for a loss that is defined outside the library. `numbers` is memory for one
 /// sample, which this function resizes.
 template <class T>
-[[gnu::cold]] void compute_custom_loss(custom_loss const& own, view<T const> y, float const* wanted, double* metrics,
-                                       view<T> gradient, std::vector<double>& numbers, int whole = 0, bool adds = false,
-                                       float const* weights = nullptr, double factor = 1, bool accumulates = false) {
+void compute_custom_loss(custom_loss const& own, view<T const> y, float const* wanted, double* metrics,
+                         view<T> gradient, std::vector<double>& numbers, int whole = 0, bool adds = false,
+                         float const* weights = nullptr, double factor = 1, bool accumulates = false) {
   auto const outputs = static_cast<std::size_t>(y.shape.size());
   numbers.resize(3 * outputs);
   std::span<double> const sample(numbers.data(), outputs), target(sample.data() + outputs, outputs),

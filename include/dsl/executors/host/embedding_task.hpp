@@ -57,7 +57,7 @@ class embedding_steps {
 /// Returns the task of an embedding, or an empty task if its output is not in channel blocks, or if the gradient of its
 /// input, which is 0, must be written.
 template <class Place>
-[[gnu::cold]] task embedding_task(Place& at, bound_step<float> const& s) {
+task embedding_task(Place& at, bound_step<float> const& s) {
   bool const forward = s.step->what == action::forward;
   view<float const> const y =
       forward ? view<float const>{s.to.data, s.to.shape, s.to.batch, s.to.block, s.to.buffer_channels, s.to.channel}

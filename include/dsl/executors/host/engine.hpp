@@ -39,7 +39,7 @@ class engine : public dsl::engine {
   using program = host::program<T>;
   using bound_step = host::bound_step<T>;
 
-  [[gnu::cold]] engine(graph_view const& g, engine_options const& o, target const& to, int cores_a_device = 1)
+  engine(graph_view const& g, engine_options const& o, target const& to, int cores_a_device = 1)
       : dsl::engine(g, o),
         target_(to),
         state_(g.nodes, make_plan(g, {1, mode::training, to, o.update.slots(), o.loss}), o.weights) {
@@ -54,7 +54,7 @@ class engine : public dsl::engine {
            "all towers executors of the same kind"});
   }
 
-  [[gnu::cold]] int prepare(mode m, batch_part part, per_output<target_kind> targets = target_kind::classes) override {
+  int prepare(mode m, batch_part part, per_output<target_kind> targets = target_kind::classes) override {
     int count = 0;
     for (program const& p : programs_) {
       if (p.plan.options.mode == m && p.part == part && p.plan.options.targets == targets) return count;
@@ -91,7 +91,7 @@ class engine : public dsl::engine {
     return count;
   }
 
-  [[gnu::cold]] void run(int which, batch_view const& batch) override {
+  void run(int which, batch_view const& batch) override {
     program& p = program_of(which);
     if (batch.size != p.part.size)
       detail::throw_error<option_error>({"batch: the engine was prepared for ", p.part.size, " samples; found ",
@@ -118,13 +118,13 @@ class engine : public dsl::engine {
     change_weights();
   }
 
-  [[gnu::cold]] batch_metrics metrics(int which) override {
+  batch_metrics metrics(int which) override {
     batch_metrics all = output_metrics(which, 0);
     if (double const weight = loss_weight(0); weight != 1) all.loss *= weight;
     for (int k = output_count(graph_); --k > 0;) all.loss += loss_weight(k) * output_metrics(which, k).loss;
     return all;
   }
-  [[gnu::cold]] batch_metrics output_metrics(int which, int k) override {
+  batch_metrics output_metrics(int which, int k) override {
     program const& p = prepared(which);
     for (operand const& o : p.plan.operands)
       if (o.what == content::metrics && o.index == k) {
@@ -135,7 +135,7 @@ class engine : public dsl::engine {
   }
 
   void read_result(int which, float* out) override { read_output(which, 0, out); }
-  [[gnu::cold]] void read_output(int which, int k, float* out) override {
+  void read_output(int which, int k, float* out) override {
     program const& p = prepared(which);
     int const t = graph_.nodes[output_node(graph_, k)].output;
     for (int m = 0; m < p.plan.micro_batches; ++m) {
@@ -147,22 +147,22 @@ class engine : public dsl::engine {
     }
   }
 
-  [[gnu::cold]] void read_parameter(int k, float* out) override {
+  void read_parameter(int k, float* out) override {
     this->require_parameter(k);
     copy(parameter_data(k), out, k);
   }
-  [[gnu::cold]] void write_parameter(int k, float const* in) override {
+  void write_parameter(int k, float const* in) override {
     this->require_parameter(k);
     change_weights();
     copy(in, parameter_data(k), k);
     ++state_.kept()->written_version;
   }
-  [[gnu::cold]] void read_slot(int s, int k, float* out) override {
+  void read_slot(int s, int k, float* out) override {
     this->require_slot(s, k);
     if (state_.trains()) return copy(slot_data(s, k), out, k);
     for (long long i = 0; i < graph_.parameters[k].count(); ++i) out[i] = 0;
   }
-  [[gnu::cold]] void write_slot(int s, int k, float const* in) override {
+  void write_slot(int s, int k, float const* in) override {
     this->require_slot(s, k);
     bool writes = state_.trains();  // a network that only predicts has no slots, which would be 0
     for (long long i = 0; !writes && i < graph_.parameters[k].count(); ++i) writes = in[i] != 0;
@@ -202,7 +202,7 @@ class engine : public dsl::engine {
   /// Returns a view of the i-th operand of a step that holds `what`, or an empty view if the step has fewer such
   /// operands.
   template <class U>
-  [[gnu::cold]] view<U> tensor(program const& p, step const& s, content what, int skip = 0) const {
+  view<U> tensor(program const& p, step const& s, content what, int skip = 0) const {
     return binding_of(p).template tensor<U>(s, what, skip);
   }
 
@@ -232,7 +232,7 @@ class engine : public dsl::engine {
   /// Calls f with the arrays of an update step, once for each range of parameters with the same factors. Gradients are
   /// scaled according to their norm over all devices.
   template <class F>
-  [[gnu::cold]] void for_each_update(program const& p, step const& update, F f) const {
+  void for_each_update(program const& p, step const& update, F f) const {
     double all = 0;
     for (int i = 0; i < update.operands; ++i) all += *squares(p, update, i);
     double const scale = update.operands > 0 ? options_.update.scale_for(all) : 1;
@@ -272,7 +272,7 @@ class engine : public dsl::engine {
   }
   /// Makes a plan that, to save memory, computes the same values a second time as the plan for the largest batch.
   /// Throws option_error if this plan does not stay within the limit, or if the batch is larger than that one.
-  [[gnu::cold]] plan plan_within_limit(plan_options const& o) {
+  plan plan_within_limit(plan_options const& o) {
     memory_limit const& limit = options_.limit;
     if (!chosen_ || chosen_->targets != o.targets) {
       plan_options largest = o;
@@ -296,7 +296,7 @@ class engine : public dsl::engine {
     return made;
   }
   /// Requires that the batch has the targets for which the program was prepared.
-  [[gnu::cold]] void require_targets_of(program const& p, batch_view const& batch) const {
+  void require_targets_of(program const& p, batch_view const& batch) const {
     per_output<target_kind> const& kinds = p.plan.options.targets;
     if (!kinds.is_shared() && !batch.targets && batch.size > 0)
       detail::throw_error<option_error>({"batch: .targets must have the targets of each output; found none"});
@@ -324,7 +324,7 @@ class engine : public dsl::engine {
     return programs_[which];
   }
   /// Warns once if batch_norm sees single samples. With towers, the towers' engine warns instead.
-  [[gnu::cold]] void warn_of_single_samples(int batch) {
+  void warn_of_single_samples(int batch) {
     if (warned_ || detail::smallest_micro_batch(batch, options_.micro_batches) > 1 || !detail::has_batch_norm(graph_))
       return;
     std::string const said =
@@ -337,7 +337,7 @@ class engine : public dsl::engine {
   [[gnu::noinline]] void run_if_needed(program& p, bound_step const& b) {
     if (p.part.size > 0 || meets_others(b)) run(p, b);
   }
-  [[gnu::cold]] void run_on_team(program& p) {
+  void run_on_team(program& p) {
     struct work {
       engine& self;
       program& p;
@@ -363,7 +363,7 @@ class engine : public dsl::engine {
     execute(p, b);
     if (b.ends_block) zero_rest_of_block(b.to);
   }
-  [[gnu::cold]] void all_reduce(program const& p, step const& s) const {
+  void all_reduce(program const& p, step const& s) const {
     buffer const& first = p.plan.buffer_of(p.plan.operands[s.first_operand]);
     buffer const& last = p.plan.buffer_of(p.plan.operands[s.first_operand + s.operands - 1]);
     T* const data = reinterpret_cast<T*>(state_.address(first));
@@ -373,7 +373,7 @@ class engine : public dsl::engine {
     else
       options_.group->all_reduce(data, count);
   }
-  [[gnu::cold]] void add_gradients(program const& p, step const& s) const {
+  void add_gradients(program const& p, step const& s) const {
     operand const* const o = p.plan.operands.begin() + s.first_operand;
     T const* const from = buffer_data<T>(p, o[0].buffer);
     T* const to = buffer_data<T>(p, o[1].buffer);
@@ -400,7 +400,7 @@ class engine : public dsl::engine {
     double rate_factor;
     update_rule rule;
   };
-  [[gnu::cold]] void find_update_parts() {
+  void find_update_parts() {
     for (int d = graph_.size.devices - 1; d >= 0; --d)
       for (int n = graph_.size.nodes - 1; n >= 0; --n) {
         node const& x = graph_.nodes[n];
@@ -422,7 +422,7 @@ class engine : public dsl::engine {
       }
   }
 
-  [[gnu::cold]] void bind(program& p, plan&& made) {
+  void bind(program& p, plan&& made) {
     p.plan = std::move(made);
     if (p.plan.options.mode == mode::training) state_.require_training();
     p.activations = memory_for(p.plan.region_bytes[static_cast<int>(region::activations)]);
@@ -447,7 +447,7 @@ class engine : public dsl::engine {
 
   /// Returns memory for activations. Programs never run at the same time, so they use the same block if it is large
   /// enough.
-  [[gnu::cold]] memory_block const* memory_for(long long bytes) {
+  memory_block const* memory_for(long long bytes) {
     for (memory_block const& b : blocks_)
       if (b.bytes() >= bytes) return &b;
     if (chosen_ && bytes < chosen_->activations) bytes = chosen_->activations;  // one block for training and all else
@@ -456,7 +456,7 @@ class engine : public dsl::engine {
   }
 
   /// Throws option_error if another block of activations would exceed the limit.
-  [[gnu::cold]] void require_within_limit(long long bytes) const {
+  void require_within_limit(long long bytes) const {
     plan const& layout = state_.layout();
     long long all = bytes + layout.bytes() - layout.region_bytes[static_cast<int>(region::activations)];
     for (memory_block const& b : blocks_) all += b.bytes();

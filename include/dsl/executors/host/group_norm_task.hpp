@@ -146,7 +146,7 @@ class group_norm {
 
 /// Returns the task of a group_norm step, or an empty task if a tensor does not consist of whole channel blocks.
 template <class Place>
-[[gnu::cold]] task group_norm_task(Place& at, bound_step<float> const& s) {
+task group_norm_task(Place& at, bound_step<float> const& s) {
   int const L = at.lanes();
   if (!in_blocks(s.x, L) || !in_blocks(s.dy, L) || !in_blocks(s.to, L)) return {};
   group_norm<Place> const made(at, s);

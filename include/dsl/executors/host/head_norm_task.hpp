@@ -104,7 +104,7 @@ class head_norm {
 
 /// Returns the task of a head_norm, or an empty task if its heads are not whole channel blocks.
 template <class Place>
-[[gnu::cold]] task head_norm_task(Place& at, bound_step<float> const& s) {
+task head_norm_task(Place& at, bound_step<float> const& s) {
   int const L = at.lanes();
   bool const whole = in_blocks(s.x, L) && in_blocks(s.dy, L) && in_blocks(s.to, L) && s.x.block == L;
   if (!whole || s.x.shape.channels / 3 / s.node->groups % L != 0) return {};

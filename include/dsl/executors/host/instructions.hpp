@@ -36,7 +36,7 @@ inline bool has(instructions set) {
 }
 
 /// Determines the result of widest(). Throws option_error if TYPENET_MAX_ISA is not the name of an instruction set.
-[[gnu::cold]] inline instructions find_widest() {
+inline instructions find_widest() {
   instructions most = instructions::avx512;
   if (char const* const held = std::getenv("TYPENET_MAX_ISA")) {
     std::string_view const name = held;
@@ -51,7 +51,7 @@ inline bool has(instructions set) {
 
 /// Returns the widest instruction set of this processor, limited by the environment variable TYPENET_MAX_ISA (avx512,
 /// avx2 or baseline), as ONEDNN_MAX_CPU_ISA limits oneDNN's kernels.
-[[gnu::cold]] inline instructions widest() {
+inline instructions widest() {
   static instructions const set = find_widest();
   return set;
 }

@@ -90,7 +90,7 @@ class layer_norm {
 
 /// Returns the task of a layer_norm step, or an empty task if a tensor does not consist of whole channel blocks.
 template <class Place>
-[[gnu::cold]] task layer_norm_task(Place& at, bound_step<float> const& s) {
+task layer_norm_task(Place& at, bound_step<float> const& s) {
   int const L = at.lanes();
   if (!in_blocks(s.x, L) || !in_blocks(s.dy, L) || !in_blocks(s.to, L)) return {};
   layer_norm<Place> const made(at, s);

@@ -21,10 +21,9 @@ namespace dsl::host::TYPENET_MODE {
 /// gradient, but not the sums. With `accumulates`, the gradient is added to the gradient that the loss of another
 /// output has written.
 template <class T>
-[[gnu::cold]] void compute_loss(loss kind, bool from_logits, view<T const> y, std::int32_t const* labels,
-                                double* metrics, view<T> gradient, int whole = 0, bool adds = false,
-                                double smoothing = 0, float const* weights = nullptr, double factor = 1,
-                                bool accumulates = false) {
+void compute_loss(loss kind, bool from_logits, view<T const> y, std::int32_t const* labels, double* metrics,
+                  view<T> gradient, int whole = 0, bool adds = false, double smoothing = 0,
+                  float const* weights = nullptr, double factor = 1, bool accumulates = false) {
   int const outputs = static_cast<int>(y.shape.size());
   long long const area = y.shape.area();
   T const equal = static_cast<T>(factor) / static_cast<T>(whole > 0 ? whole : y.batch);

@@ -20,12 +20,12 @@ namespace dsl::host::TYPENET_MODE {
 class memory_block {
  public:
 #ifdef TYPENET_EMBEDDED
-  [[gnu::cold]] explicit memory_block(long long bytes)
+  explicit memory_block(long long bytes)
       : bytes_(bytes), data_(static_cast<std::byte*>(detail::static_memory::take(bytes, 64))) {
     std::memset(data_, 0, static_cast<std::size_t>(bytes_));
   }
 #else
-  [[gnu::cold]] explicit memory_block(long long bytes) : bytes_(bytes) {
+  explicit memory_block(long long bytes) : bytes_(bytes) {
     std::size_t const huge = 2U << 20;
     std::size_t const alignment = bytes_ >= static_cast<long long>(huge) ? huge : 64;
     std::size_t const size = (static_cast<std::size_t>(bytes_) + alignment - 1) / alignment * alignment;
@@ -36,7 +36,7 @@ class memory_block {
 #endif
     std::memset(data_, 0, static_cast<std::size_t>(bytes_));
   }
-  [[gnu::cold]] ~memory_block() { std::free(data_); }
+  ~memory_block() { std::free(data_); }
 #endif
   memory_block(memory_block const&) = delete;
   memory_block& operator=(memory_block const&) = delete;

@@ -26,7 +26,7 @@ namespace dsl::host::TYPENET_MODE {
 /// for rare operations or those that are not in the set. When an update step runs, `update` calls a function with the
 /// arrays of each part of the update; `normalization` returns the arguments of a batch_norm step.
 template <operation_set Only = all_operations, class Place, class F, class G>
-[[gnu::cold]] task memory_task(Place& at, bound_step<float> const& b, F update, G normalization) {
+task memory_task(Place& at, bound_step<float> const& b, F update, G normalization) {
   action const what = b.step->what;
   bool const forward = what == action::forward;
   auto const rows = [&](row_function f, view<float const> const& second) {

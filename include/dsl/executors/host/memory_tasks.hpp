@@ -30,8 +30,8 @@ long long vectors_of(V const& v, int lanes) {
 /// Returns the task of a function of each value, or of two values; it is empty unless in_vectors() is true. The
 /// functions turn 0 into 0, so unused lanes remain 0.
 template <class Place>
-[[gnu::cold]] task rows_task(Place& at, view<float> const& to, bool accumulate, row_function f,
-                             view<float const> const& x, view<float const> const& second) {
+task rows_task(Place& at, view<float> const& to, bool accumulate, row_function f, view<float const> const& x,
+               view<float const> const& second) {
   int const L = at.lanes();
   if (!in_vectors(L, to, x, second)) return {};
   return [&at, f, x, second, to, accumulate, count = vectors_of(to, L)] {
@@ -42,7 +42,7 @@ template <class Place>
 }
 
 template <class Place>
-[[gnu::cold]] task activation_task(Place& at, bound_step<float> const& b) {
+task activation_task(Place& at, bound_step<float> const& b) {
   int const L = at.lanes();
   view<float const> const dy = b.step->what == action::forward ? view<float const>{} : b.dy;
   if (!in_vectors(L, b.to, b.x, dy.data ? dy : b.x)) return {};
@@ -59,7 +59,7 @@ template <class Place>
 }
 
 template <class Place>
-[[gnu::cold]] task pool_task(Place& at, bound_step<float> const& b) {
+task pool_task(Place& at, bound_step<float> const& b) {
   bool const forward = b.step->what == action::forward, mean = b.node->kind == op::avg_pool2d;
   view<float const> const& from = forward ? b.x : b.dy;
   int const L = at.lanes();
@@ -88,7 +88,7 @@ template <class Place>
 /// Returns the task of an update step. When the step runs, `each` calls a function with the arrays of each part of the
 /// update.
 template <class Place, class F>
-[[gnu::cold]] task update_task(Place& at, F each) {
+task update_task(Place& at, F each) {
   return [&at, each] {
     each([&](update_call<float> const& c) {
       constexpr int items = 64;

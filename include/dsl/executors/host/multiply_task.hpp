@@ -11,7 +11,7 @@ enum class extent_of : unsigned char { other, all, channels, pixels };
 
 /// Returns how an operand is broadcast, or `other` if no kernel fits the operand's layout. With `channels`, the operand
 /// has one number per channel; with `pixels`, one number per pixel.
-[[gnu::cold]] inline extent_of extent(view<float const> const& v, shape const& all, int lanes) {
+inline extent_of extent(view<float const> const& v, shape const& all, int lanes) {
   if (all.is_flat())
     return v.shape == all && v.block == 1 && all.size() % lanes == 0 ? extent_of::all : extent_of::other;
   if (v.shape == all) return v.block == lanes && in_blocks(v, lanes) ? extent_of::all : extent_of::other;
@@ -24,7 +24,7 @@ enum class extent_of : unsigned char { other, all, channels, pixels };
 /// operand, summed in double over the pixels to which the first operand was broadcast. The task is empty for tensors
 /// that do not consist of whole blocks, and for the gradient with respect to an operand with one number per pixel.
 template <class Place>
-[[gnu::cold]] task multiply_task(Place& at, bound_step<float> const& s) {
+task multiply_task(Place& at, bound_step<float> const& s) {
   bool const forward = s.step->what == action::forward;
   view<float const> a = forward ? s.x : s.dy, b = forward ? s.x2 : s.x;
   view<float const> const to{s.to.data, s.to.shape, s.to.batch, s.to.block, s.to.buffer_channels, s.to.channel};

@@ -33,7 +33,7 @@ struct pixel_loss {
         equal(labelled > 0 ? static_cast<T>(factor) / static_cast<T>(labelled) : T(0)) {}
 
   /// Adds the losses and the correct predictions of pixels [first, last) of sample n to two sums.
-  [[gnu::cold]] void add(int n, long long first, long long last, double* metrics) const {
+  void add(int n, long long first, long long last, double* metrics) const {
     int const classes = y.shape.channels;
     double const targets[2] = {smoothing / classes, 1 - smoothing + smoothing / classes};  // other classes, the label
     double const least = from_logits ? 1e-37 : 1e-7;
@@ -72,9 +72,9 @@ struct pixel_loss {
 /// is `labelled`, as with PyTorch's ignore_index and Keras's ignore_class. `weights` has one number per pixel. For the
 /// other arguments see compute_loss.
 template <class T>
-[[gnu::cold]] void compute_pixel_loss(bool from_logits, view<T const> y, std::int32_t const* labels, double* metrics,
-                                      view<T> gradient, long long labelled, bool adds, double smoothing,
-                                      float const* weights = nullptr, double factor = 1, bool accumulates = false) {
+void compute_pixel_loss(bool from_logits, view<T const> y, std::int32_t const* labels, double* metrics,
+                        view<T> gradient, long long labelled, bool adds, double smoothing,
+                        float const* weights = nullptr, double factor = 1, bool accumulates = false) {
   pixel_loss<T> const loss(from_logits, y, labels, gradient, labelled, smoothing, weights, factor, accumulates);
   if (!adds) metrics[0] = metrics[1] = 0;
   for (int n = 0; n < y.batch; ++n) loss.add(n, 0, y.shape.area(), metrics);

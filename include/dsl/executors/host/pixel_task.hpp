@@ -18,14 +18,14 @@ void for_each_part(Place& at, int batch, long long area, F const& f) {
 }
 
 /// Whether all tensors of a step consist of whole channel blocks, with more than one pixel.
-[[gnu::cold]] inline bool is_blocked(bound_step<float> const& s, int lanes) {
+inline bool is_blocked(bound_step<float> const& s, int lanes) {
   auto const blocked = [lanes](auto const& v) { return !v.data || (v.block == lanes && in_blocks(v, lanes)); };
   return blocked(s.x) && blocked(s.dy) && blocked(s.to);
 }
 
 /// Returns the task of a softmax over the channels of each pixel; it is empty for tensors without channel blocks.
 template <class Place>
-[[gnu::cold]] task channel_softmax_task(Place& at, bound_step<float> const& s) {
+task channel_softmax_task(Place& at, bound_step<float> const& s) {
   if (!is_blocked(s, at.lanes())) return {};
   return [&at, &s] {
     for_each_part(at, s.to.batch, s.to.shape.area(), [&](int n, long long first, long long count) {
@@ -45,7 +45,7 @@ template <class Place>
 /// Returns the task of a local_response_norm; it is empty for tensors without channel blocks, and if a channel has
 /// neighbours beyond the next block.
 template <class Place>
-[[gnu::cold]] task local_response_task(Place& at, bound_step<float> const& s) {
+task local_response_task(Place& at, bound_step<float> const& s) {
   if (!is_blocked(s, at.lanes()) || s.node->groups / 2 > at.lanes()) return {};
   return [&at, &s] {
     for_each_part(at, s.to.batch, s.to.shape.area(), [&](int n, long long first, long long count) {

@@ -19,7 +19,7 @@ class plain_loops {
  public:
   /// Adds the names of a program's slow steps, if the program has samples. Returns whether one of the names is new.
   template <class T>
-  [[gnu::cold]] bool add(graph_view const& g, program<T> const& p) {
+  bool add(graph_view const& g, program<T> const& p) {
     long long all = 0;
     for (bound_step<T> const& b : p.steps) all += bytes_of(g, p, *b.step);
     bool added = false;
@@ -34,14 +34,14 @@ class plain_loops {
     return added;
   }
   /// Adds an operation for which a library uses its own plain loop. Returns whether the operation's name is new.
-  [[gnu::cold]] bool add(std::string const& word) {
+  bool add(std::string const& word) {
     if ((", " + words_ + ", ").find(", " + word + ", ") != std::string::npos) return false;
     words_ += (words_.empty() ? "" : ", ") + word;
     return true;
   }
   /// Prints a warning in an executor's name that refers to the executor's page. If there are several towers, only the
   /// first one warns.
-  [[gnu::cold]] void warn(char const* executor, char const* page, engine_options const& o) const {
+  void warn(char const* executor, char const* page, engine_options const& o) const {
     if (o.group && o.group->rank() != 0) return;
     on_warning(detail::message({executor, ": there is no fast kernel for ", words_,
                                 " in this network, so slower plain loops are used; ", page,
@@ -52,7 +52,7 @@ class plain_loops {
   std::string const& words() const { return words_; }
   /// Returns text for the end of a description, such as ", plain loops for tanh, update", or an empty string if there
   /// are no slow operations.
-  [[gnu::cold]] std::string described() const { return words_.empty() ? "" : ", plain loops for " + words_; }
+  std::string described() const { return words_.empty() ? "" : ", plain loops for " + words_; }
 
  private:
   // A plain loop moves about a gigabyte per second, a tenth of a kernel's rate. Below this number of bytes it takes
@@ -64,7 +64,7 @@ class plain_loops {
     return !b.kernel && b.step->what != action::all_reduce;
   }
   template <class T>
-  [[gnu::cold]] static char const* word_of(bound_step<T> const& b) {
+  static char const* word_of(bound_step<T> const& b) {
     switch (b.step->what) {
       case action::load: return "load";
       case action::loss: return "loss";
@@ -77,7 +77,7 @@ class plain_loops {
     }
   }
   template <class T>
-  [[gnu::cold]] static long long bytes_of(graph_view const& g, program<T> const& p, step const& s) {
+  static long long bytes_of(graph_view const& g, program<T> const& p, step const& s) {
     long long bytes = 0;
     for (int i = s.first_operand; i < s.first_operand + s.operands; ++i) {
       operand const& o = p.plan.operands[i];

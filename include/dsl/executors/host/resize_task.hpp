@@ -9,7 +9,7 @@
 namespace dsl::host::TYPENET_MODE {
 
 /// Returns the rows or columns of an image that is enlarged by a factor.
-[[gnu::cold]] inline detail::list<resized> resized_sides(int small, int large, bool bilinear) {
+inline detail::list<resized> resized_sides(int small, int large, bool bilinear) {
   detail::list<resized> all;
   for (int i = 0; i < large; ++i) {
     neighbours const at = bilinear ? bilinear_of(i, large / small, small) : nearest_of(i, large / small, small);
@@ -23,7 +23,7 @@ namespace dsl::host::TYPENET_MODE {
 template <class Place>
 class resize {
  public:
-  [[gnu::cold]] resize(Place& at, bound_step<float> const& s)
+  resize(Place& at, bound_step<float> const& s)
       : at_(&at),
         enlarges_(s.step->what == action::forward),
         from_(enlarges_ ? s.x : s.dy),
@@ -72,7 +72,7 @@ class resize {
 
 /// Returns the task of an upsampling step, or an empty task if a tensor does not consist of whole channel blocks.
 template <class Place>
-[[gnu::cold]] task resize_task(Place& at, bound_step<float> const& s) {
+task resize_task(Place& at, bound_step<float> const& s) {
   view<float const> const& from = s.step->what == action::forward ? s.x : s.dy;
   int const L = at.lanes();
   if (from.block != L || s.to.block != L || !in_blocks(from, L) || !in_blocks(s.to, L)) return {};

@@ -13,7 +13,7 @@ inline constexpr long long square_chunk = 64LL * square_lanes;
 constexpr long long square_chunks(long long count) { return (count + square_chunk - 1) / square_chunk; }
 
 /// Joins the sums of the lanes in pairs: 0 += 128, 1 += 129, ...; 0 += 64, ...
-[[gnu::cold]] inline double join_lanes(double* lanes) {
+inline double join_lanes(double* lanes) {
   for (int half = square_lanes / 2; half > 0; half /= 2)
     for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
   return lanes[0];
@@ -22,7 +22,7 @@ constexpr long long square_chunks(long long count) { return (count + square_chun
 /// Returns the sum of the squares of chunk k. Lane i adds every 256th square, beginning with the i-th. The square of a
 /// float is exact in double.
 template <class T>
-[[gnu::cold]] double squares_of_chunk(T const* data, long long count, long long k) {
+double squares_of_chunk(T const* data, long long count, long long k) {
   double lanes[square_lanes] = {};
   for (long long i = k * square_chunk; i < (k + 1) * square_chunk && i < count; ++i) {
     auto const x = static_cast<double>(data[i]);
@@ -33,7 +33,7 @@ template <class T>
 
 /// Returns the sum of chunks(k) for all chunks; lane i adds every 256th chunk, beginning with the i-th.
 template <class F>
-[[gnu::cold]] double sum_of_chunks(long long count, F const& chunks) {
+double sum_of_chunks(long long count, F const& chunks) {
   double all[square_lanes] = {};
   for (long long k = 0; k < square_chunks(count); ++k) all[k % square_lanes] += chunks(k);
   return join_lanes(all);
@@ -41,7 +41,7 @@ template <class F>
 
 /// Returns the sum of the squares of all values.
 template <class T>
-[[gnu::cold]] double sum_of_squares(T const* data, long long count) {
+double sum_of_squares(T const* data, long long count) {
   return sum_of_chunks(count, [&](long long k) { return squares_of_chunk(data, count, k); });
 }
 

@@ -24,7 +24,7 @@ template <class T>
 class state {
  public:
   /// Uses the weights `shared`, which must have this layout. If `shared` is null, allocates its own weights.
-  [[gnu::cold]] state(node const* graph, plan layout, std::shared_ptr<shared_weights> const& shared)
+  state(node const* graph, plan layout, std::shared_ptr<shared_weights> const& shared)
       : layout_(std::move(layout)),
         kept_(shared ? std::dynamic_pointer_cast<weights>(shared) : std::make_shared<weights>(graph, layout_)) {
     target const& to = layout_.options.target;
@@ -61,7 +61,7 @@ class state {
   std::byte* address(buffer const& b) const { return begin_of(b.where) + b.offset; }
 
   /// Allocates gradients and slots, all zero, if they do not exist yet.
-  [[gnu::cold]] void require_training() {
+  void require_training() {
     if (!training_) training_ = detail::make_owner<memory_block>(bytes_of(region::gradients) + bytes_of(region::slots));
   }
   bool trains() const { return static_cast<bool>(training_); }

@@ -15,7 +15,7 @@ class task {
   task() = default;
   template <class F>
     requires requires(F const& f) { f(); }
-  [[gnu::cold]] task(F f)  // NOLINT(google-explicit-constructor): a lambda is a task
+  task(F f)  // NOLINT(google-explicit-constructor): a lambda is a task
       : held_(detail::make<F>(std::move(f))),
         call_([](void const* held) { (*static_cast<F const*>(held))(); }),
         destroy_([](void const* held) { detail::destroy(static_cast<F const*>(held)); }) {}

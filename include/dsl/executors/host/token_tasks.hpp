@@ -165,7 +165,7 @@ class token_steps {
 /// Returns the task of a step that copies tokens, or an empty task for other steps and for tensors whose channels are
 /// not whole vectors. transpose_tokens only needs tensors that begin and end with channel blocks.
 template <class Place>
-[[gnu::cold]] task token_task(Place& at, bound_step<float> const& s) {
+task token_task(Place& at, bound_step<float> const& s) {
   token_steps<Place> const made(at, s);
   bool const forward = s.step->what == action::forward;
   if (s.node->kind == op::transpose_tokens) {

@@ -29,7 +29,7 @@ struct sgd_constants {
   T rate, shrink, scale, most, momentum, decay;
   bool nesterov, rate_in_velocity;
 
-  [[gnu::cold]] explicit sgd_constants(update_call<T> const& c)
+  explicit sgd_constants(update_call<T> const& c)
       : rate(static_cast<T>(c.learning_rate)),
         shrink(c.rule->decoupled ? static_cast<T>(c.learning_rate * c.rule->weight_decay) : T(0)),
         scale(static_cast<T>(c.scale)),
@@ -67,7 +67,7 @@ template <class T, class V>
 
 /// Stochastic gradient descent.
 template <class T>
-[[gnu::cold]] void update_by_sgd(update_call<T> const& x) {
+void update_by_sgd(update_call<T> const& x) {
   sgd_constants<T> const c(x);
   for (long long i = 0; i < x.n; ++i) {
     T none = 0;
@@ -85,7 +85,7 @@ struct update_constants : sgd_constants<T> {
   update_method method;
   bool in_root, centered;
 
-  [[gnu::cold]] explicit update_constants(update_call<T> const& c)
+  explicit update_constants(update_call<T> const& c)
       : sgd_constants<T>(c),
         keep_first(static_cast<T>(c.rule->first_decay)),
         take_first(static_cast<T>(1 - c.rule->first_decay)),
@@ -148,7 +148,7 @@ template <class Root, class T, class V>
 }
 
 template <class T>
-[[gnu::cold]] void update(update_call<T> const& x) {
+void update(update_call<T> const& x) {
   update_constants<T> const c(x);
   int const count = x.rule->slots();
   T unused[3] = {};

@@ -39,9 +39,9 @@ inline value_loss value_loss_at(loss kind, bool from_logits, double y, double wa
 /// batch_metrics calls `correct` in metrics[1]. `wanted` is (samples, outputs) in NCHW. `gradient`, if it has memory,
 /// receives d(mean loss)/dy or d(mean loss)/d(logits); for the other arguments see compute_loss.
 template <class T>
-[[gnu::cold]] void compute_value_loss(loss kind, bool from_logits, view<T const> y, float const* wanted,
-                                      double* metrics, view<T> gradient, int whole = 0, bool adds = false,
-                                      float const* weights = nullptr, double factor = 1, bool accumulates = false) {
+void compute_value_loss(loss kind, bool from_logits, view<T const> y, float const* wanted, double* metrics,
+                        view<T> gradient, int whole = 0, bool adds = false, float const* weights = nullptr,
+                        double factor = 1, bool accumulates = false) {
   bool const binary = kind == loss::binary_crossentropy;
   auto const outputs = static_cast<double>(y.shape.size());
   double const equal = factor / (outputs * (whole > 0 ? whole : y.batch));

@@ -25,7 +25,7 @@ struct packed_weights {
 /// Parameters and running statistics in host memory, for one engine or several. They change only while they have a
 /// single owner, so several engines can read numbers and versions without a lock; `guard` protects the packed kernels.
 struct weights final : shared_weights {
-  [[gnu::cold]] weights(node const* first, plan const& layout)
+  weights(node const* first, plan const& layout)
       : graph(first),
         number_bytes(layout.options.target.state_bytes),
         alignment(layout.options.target.alignment),

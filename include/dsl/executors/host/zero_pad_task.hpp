@@ -14,7 +14,7 @@ namespace dsl::host::TYPENET_MODE {
 template <class Place>
 class zero_pad {
  public:
-  [[gnu::cold]] zero_pad(Place& at, bound_step<float> const& s)
+  zero_pad(Place& at, bound_step<float> const& s)
       : at_(&at),
         forward_(s.step->what == action::forward),
         from_(forward_ ? s.x : s.dy),
@@ -121,7 +121,7 @@ class zero_pad {
 
 /// Returns the task of a zero_pad2d step, for tensors of any layout. It does nothing if nobody needs the gradient.
 template <class Place>
-[[gnu::cold]] task zero_pad_task(Place& at, bound_step<float> const& s) {
+task zero_pad_task(Place& at, bound_step<float> const& s) {
   if (!s.to.data) return [] {};
   return [made = zero_pad<Place>(at, s)] { made(); };
 }

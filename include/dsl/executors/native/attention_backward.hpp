@@ -19,7 +19,7 @@ namespace dsl::native_cpu::TYPENET_MODE {
 /// biases are partial sums.
 class attention_backward {
  public:
-  [[gnu::cold]] attention_backward(workplace& at, host::bound_step<float> const& s)
+  attention_backward(workplace& at, host::bound_step<float> const& s)
       : at_(at),
         step_(s),
         heads_(at.kernels(), s, 64),
@@ -39,7 +39,7 @@ class attention_backward {
     at.need(spare() + heads_.copied(), sums + 1LL * all * chunks_ * windows_.offsets());
   }
 
-  [[gnu::cold]] void operator()() const {
+  void operator()() const {
     int const heads = heads_.heads_;
     if (windows_.offsets()) return run_windows();
     at_.pool().run(step_.x.batch * heads * parts_, [&](int i, int thread) {

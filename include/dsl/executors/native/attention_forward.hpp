@@ -16,7 +16,7 @@ namespace dsl::native_cpu::TYPENET_MODE {
 /// a share of the queries of one head, or of the windows.
 class attention_forward {
  public:
-  [[gnu::cold]] attention_forward(workplace& at, host::bound_step<float> const& s)
+  attention_forward(workplace& at, host::bound_step<float> const& s)
       : at_(at),
         step_(s),
         heads_(at.kernels(), s, 64),
@@ -26,7 +26,7 @@ class attention_forward {
     at.need(spare() + heads_.copied(), 0);
   }
 
-  [[gnu::cold]] void operator()() const {
+  void operator()() const {
     at_.pool().run(step_.x.batch * heads_.heads_ * chunks_ * parts_, [this](int i, int thread) {
       int const part = i % parts_, chunk = i / parts_ % chunks_, which = i / parts_ / chunks_;
       int const head = which % heads_.heads_, n = which / heads_.heads_;

@@ -15,7 +15,7 @@ namespace dsl::native_cpu::TYPENET_MODE {
 /// block of queries and a block of keys, which fit into the second-level cache.
 class attention_products {
  public:
-  [[gnu::cold]] attention_products(kernels const& k, host::bound_step<float> const& s, int most_queries)
+  attention_products(kernels const& k, host::bound_step<float> const& s, int most_queries)
       : kernels_(k),
         causal_(s.node->kind == op::causal_attention),
         heads_(s.node->groups),

@@ -11,7 +11,7 @@ namespace dsl::native_cpu::TYPENET_MODE {
 /// attention has one window of all tokens, without biases.
 class attention_windows {
  public:
-  [[gnu::cold]] attention_windows(attention_products const& sizes, host::bound_step<float> const& s)
+  attention_windows(attention_products const& sizes, host::bound_step<float> const& s)
       : sizes_(sizes),
         windows_(*s.node, s.x.shape),
         heads_(s.node->groups),

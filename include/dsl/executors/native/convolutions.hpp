@@ -51,7 +51,7 @@ class convolutions {
   /// Returns the task of a step of conv2d or conv2d_transpose: forward, backward_data or backward_weights. The passes
   /// of a conv2d_transpose are those of a conv2d whose input is its output: the forward pass computes a data gradient,
   /// and the data gradient is computed as a forward pass.
-  [[gnu::cold]] host::task build(host::bound_step<float> const& s, bool training) {
+  host::task build(host::bound_step<float> const& s, bool training) {
     bool const weights = s.step->what == action::backward_weights, back = s.step->what == action::backward_data;
     view<float const> const in = back ? plain::read_only(s.to) : s.x;
     view<float const> const out = weights || back ? s.dy : plain::read_only(s.to);
@@ -64,7 +64,7 @@ class convolutions {
   /// Makes the convolution that wrote a batch_norm's input in this program also compute the moments of its output.
   /// Returns empty moments if the input comes from another operation, or if the convolution cannot compute them because
   /// it has a fused activation, several slices of channels, or a result that is copied out of channel blocks.
-  [[gnu::cold]] host::summed_moments sum_moments(host::bound_step<float> const& norm) {
+  host::summed_moments sum_moments(host::bound_step<float> const& norm) {
     pass* made = nullptr;
     for (pass& p : passes_) {
       host::bound_step<float> const& of = *p.step;
@@ -82,18 +82,18 @@ class convolutions {
   }
 
   /// Keeps what has been built for a program, now that the program is complete.
-  [[gnu::cold]] void keep() {
+  void keep() {
     for_each_list([](auto const& all, int& kept) { kept = all.size(); });
   }
   /// Forgets what has been built since keep(), for a program that could not be completed and whose steps are gone.
-  [[gnu::cold]] void forget() {
+  void forget() {
     for_each_list([](auto& all, int kept) {
       while (all.size() > kept) all.drop_last();
     });
   }
 
   /// Packs the kernels that are kept and whose parameters have changed.
-  [[gnu::cold]] void refresh() {
+  void refresh() {
     for (pass const& p : passes_)
       if (p.kernel->memory) refresh(p);
   }
@@ -105,7 +105,7 @@ class convolutions {
     return all;
   }
   /// Returns the algorithm of each step, one per line: "3 forward: F(4x4, 3x3)".
-  [[gnu::cold]] std::string algorithms() const {
+  std::string algorithms() const {
     std::string all;
     for (choice const& c : choices_) {
       all = detail::message({all, c.node, " ", c.pass, ": ", c.algorithm});
@@ -148,7 +148,7 @@ class convolutions {
   /// Calls f for each list that building adds to, and the number of what complete programs have in it. Passes come
   /// before what they point to.
   template <class F>
-  [[gnu::cold]] void for_each_list(F f) {
+  void for_each_list(F f) {
     f(passes_, kept_[0]), f(weights_, kept_[1]), f(choices_, kept_[2]);
     f(direct_, kept_[3]), f(winograd_passes_, kept_[4]), f(depthwise_, kept_[5]), f(winograd_small_, kept_[9]);
     f(direct_weights_, kept_[6]), f(winograd_weights_, kept_[7]), f(depthwise_weights_, kept_[8]);
@@ -185,13 +185,13 @@ class convolutions {
     char const* algorithm;
     int together;  // groups
   };
-  [[gnu::cold]] void note(host::bound_step<float> const& s, char const* what, char const* algorithm, int together = 1) {
+  void note(host::bound_step<float> const& s, char const* what, char const* algorithm, int together = 1) {
     choices_.emplace(choice{s.step->node, what, algorithm, together});
   }
 
   /// Chooses the algorithms of a forward pass or a data gradient. A data gradient with a stride has a part for each
   /// phase.
-  [[gnu::cold]] void choose(pass& p, bool unrolled) {
+  void choose(pass& p, bool unrolled) {
     char const* const what = p.step->step->what == action::forward ? "forward" : "backward data";
     convolution const& c = p.shape;
     int const phases = p.data ? c.window.rows().stride * c.window.columns().stride : 1;
@@ -215,13 +215,12 @@ class convolutions {
             s, &direct_.emplace(at_.kernels(), one, grid(one, p.data, i, unrolled), p.data, unrolled, at_.threads())});
     }
   }
-  [[gnu::cold]] static gathering grid(convolution const& c, bool data, int phase, bool unrolled) {
+  static gathering grid(convolution const& c, bool data, int phase, bool unrolled) {
     int const stride = c.window.columns().stride;
     return data ? data_gathering(c, phase / stride, phase % stride) : forward_gathering(c, unrolled);
   }
 
-  [[gnu::cold]] host::task build_pass(host::bound_step<float> const& s, convolution const& c, bool data,
-                                      bool training) {
+  host::task build_pass(host::bound_step<float> const& s, convolution const& c, bool data, bool training) {
     pass& p = passes_.emplace();
     p.step = &s, p.shape = c, p.data = data;
     bool const unrolled = !data && !is_transposed(s) && is_plain(s.x) && c.groups == 1;
@@ -249,7 +248,7 @@ class convolutions {
   }
   /// Returns the kernel that a step's pass reads and that is kept. Programs whose inputs have the same layout share it.
   /// Layouts may differ: after a dropout, only inference may read the image itself.
-  [[gnu::cold]] packed_kernel& kernel_of(pass const& p, bool unrolled) {
+  packed_kernel& kernel_of(pass const& p, bool unrolled) {
     host::bound_step<float> const& s = *p.step;
     int const norm = p.data ? -1 : s.step->batch_norm;
     int const form = 8 * at_.lanes() + 4 * p.small + 2 * unrolled + winograd_;
@@ -263,7 +262,7 @@ class convolutions {
   }
   static long long most(long long a, long long b) { return a > b ? a : b; }
 
-  [[gnu::cold]] void run(pass const& p) {
+  void run(pass const& p) {
     packed_kernel& k = *p.kernel;
     float* const packed = k.memory ? reinterpret_cast<float*>(k.memory->data()) : at_.shared();
     if (k.memory)
@@ -294,13 +293,13 @@ class convolutions {
     if (p.to) p.to.write(at_, s.to, adds);
   }
 
-  [[gnu::cold]] void refresh(pass const& p) {
+  void refresh(pass const& p) {
     packed_kernel& k = *p.kernel;
     if (k.version == *k.newest) return;
     pack(p, reinterpret_cast<float*>(k.memory->data()));
     k.version = *k.newest;
   }
-  [[gnu::cold]] void pack(pass const& p, float* packed) {
+  void pack(pass const& p, float* packed) {
     host::bound_step<float> const& s = *p.step;
     float const* kernel = s.parameter(role::kernel);
     float const* const bias = s.parameter(role::bias);
@@ -319,7 +318,7 @@ class convolutions {
       }
   }
   /// Folds a batch_norm with running moments into a copy of the kernel, at `to`, and into the bias. Returns `to`.
-  [[gnu::cold]] float const* fold(pass const& p, float* to) const {
+  float const* fold(pass const& p, float* to) const {
     host::bound_step<float> const& s = *p.step;
     double const epsilon = graph_.nodes[s.step->batch_norm].epsilon;
     float const* const bias = s.parameter(role::bias);
@@ -337,7 +336,7 @@ class convolutions {
     return to;
   }
 
-  [[gnu::cold]] host::task build_weights(host::bound_step<float> const& s, convolution const& c) {
+  host::task build_weights(host::bound_step<float> const& s, convolution const& c) {
     weights_pass& p = weights_.emplace();
     p.step = &s, p.shape = c;
     bool const unrolled = !is_transposed(s) && is_plain(s.x) && c.groups == 1;
@@ -370,7 +369,7 @@ class convolutions {
     return [this, &p] { run(p); };
   }
 
-  [[gnu::cold]] void run(weights_pass const& p) {
+  void run(weights_pass const& p) {
     host::bound_step<float> const& s = *p.step;
     bool const turned = is_transposed(s);
     view<float const> const x = p.x.read(at_, turned ? s.dy : s.x), dy = p.dy.read(at_, turned ? s.x : s.dy);

@@ -13,7 +13,7 @@ namespace dsl::native_cpu::TYPENET_MODE {
 /// x, (B, features), is copied into channel blocks, and the result is copied back.
 class dense {
  public:
-  [[gnu::cold]] dense(workplace& at, host::bound_step<float> const& s)
+  dense(workplace& at, host::bound_step<float> const& s)
       : at_(at),
         step_(s),
         what_(s.step->what),
@@ -32,7 +32,7 @@ class dense {
     at.need(scratch, numbers(x_) + numbers(y_) + packed);
   }
 
-  [[gnu::cold]] void operator()() const {
+  void operator()() const {
     float *const x = at_.shared(), *const y = x + numbers(x_), *const rest = y + numbers(y_);
     view<float> const bx = blocks(x_, x), by = blocks(y_, y);
     auto& pool = at_.pool();

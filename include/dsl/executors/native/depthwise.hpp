@@ -58,8 +58,8 @@ struct depthwise_region {
 class depthwise_regions {
  public:
   /// `from` and `to` are the shapes that the grids read and write.
-  [[gnu::cold]] depthwise_regions(kernels const& k, convolution const& c, detail::list<gathering> const& grids,
-                                  shape const& from, shape const& to, channel_sources const& s)
+  depthwise_regions(kernels const& k, convolution const& c, detail::list<gathering> const& grids, shape const& from,
+                    shape const& to, channel_sources const& s)
       : kernels_(k),
         sources_(s),
         channels_(to.channels),
@@ -122,7 +122,7 @@ class depthwise_regions {
       if (meets(g, q, i, row) != meets(g, q, j, row)) return false;
     return true;
   }
-  [[gnu::cold]] void add(gathering const& g, int i, int rows, int j, int columns, int to_width) {
+  void add(gathering const& g, int i, int rows, int j, int columns, int to_width) {
     int const L = lanes();
     depthwise_region& r = regions_[regions_.push({})];
     for (int k = 0; k < sources_.sources; ++k)
@@ -220,7 +220,7 @@ class depthwise_pass final : public convolution_pass, depthwise_regions {
     int const filters = c.out.channels / c.in.channels;
     return turned ? channel_sources{1, filters} : channel_sources{filters, 1};
   }
-  [[gnu::cold]] static detail::list<gathering> grids_of(convolution const& c, bool turned) {
+  static detail::list<gathering> grids_of(convolution const& c, bool turned) {
     detail::list<gathering> all;
     if (!turned) all.push(forward_gathering(c, false));
     for (int i = 0; turned && i < c.window.rows().stride; ++i)

@@ -54,7 +54,7 @@ struct gathering {
   }
   /// Removes the places that read no pixel of an image, such as the outer ones of a kernel that is larger than the
   /// image.
-  [[gnu::cold]] void drop_unread(shape const& picture) {
+  void drop_unread(shape const& picture) {
     auto const reads_pixels = [](int count, int stride, int at, int size) {
       for (int i = 0; i < count; ++i)
         if (i * stride + at >= 0 && i * stride + at < size) return true;
@@ -89,7 +89,7 @@ struct gathering {
     return p;
   }
   /// Returns the offset of each place's number in a panel.
-  [[gnu::cold]] detail::list<long long> offsets(panel const& p, int lanes) const {
+  detail::list<long long> offsets(panel const& p, int lanes) const {
     detail::list<long long> all;
     panel const origin = reads(0, 1, 1);
     for (kernel_place const& q : places) {
@@ -153,7 +153,7 @@ inline constexpr long long most_panel_floats = (192 << 10) / 4;
 /// have bands: if not even one row fits, a band for each row of a dilated kernel copies no rows between those.
 /// floats(n) is the size of a panel for n grid rows.
 template <class F>
-[[gnu::cold]] int rows_of_panels(gathering& g, F floats) {
+int rows_of_panels(gathering& g, F floats) {
   bool const has_bands = floats(1) > most_panel_floats && g.row_distance() > 1;
   int rows = 1;
   if (has_bands) g.band = rows;
@@ -172,8 +172,7 @@ template <class F>
 class direct_pass final : public convolution_pass {
  public:
   /// `turned` selects the data gradient, in which `from` is dy and `to` is dx.
-  [[gnu::cold]] direct_pass(kernels const& k, convolution const& c, gathering const& g, bool turned, bool unrolled,
-                            int threads)
+  direct_pass(kernels const& k, convolution const& c, gathering const& g, bool turned, bool unrolled, int threads)
       : kernels_(k),
         gathering_(g),
         convolution_(c),

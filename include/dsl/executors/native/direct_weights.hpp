@@ -11,7 +11,7 @@ namespace dsl::native_cpu::TYPENET_MODE {
 /// number of threads, so neither do the bits.
 class direct_weights final : public convolution_weights {
  public:
-  [[gnu::cold]] direct_weights(kernels const& k, convolution const& c, bool unrolled, int threads)
+  direct_weights(kernels const& k, convolution const& c, bool unrolled, int threads)
       : kernels_(k),
         gathering_(forward_gathering(c, unrolled)),
         convolution_(c),

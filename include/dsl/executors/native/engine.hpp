@@ -25,22 +25,22 @@ struct engine_settings {
   int threads = 0;  // 0: one for each available processor; divided among the devices of a network
   bool winograd = true;
 
-  [[gnu::cold]] int all_threads() const { return threads > 0 ? threads : available_processors(); }
+  int all_threads() const { return threads > 0 ? threads : available_processors(); }
   /// Returns the threads of each device, at least one.
-  [[gnu::cold]] int threads_a_device(int devices) const {
+  int threads_a_device(int devices) const {
     int const all = all_threads();
     return all > devices ? all / devices : 1;
   }
 };
 
-[[gnu::cold]] inline void require_threads(int threads) {
+inline void require_threads(int threads) {
   constexpr int most = 1024;
   if (threads < 0 || threads > most)
     detail::throw_error<option_error>({"native: threads must be 0 (all) to ", most, "; found ", threads});
 }
 /// Returns the requested instruction set, or the widest one of this processor for `automatic`. Throws option_error if
 /// the processor lacks it.
-[[gnu::cold]] inline instructions resolve(instructions set) {
+inline instructions resolve(instructions set) {
   if (set == instructions::automatic) return host::widest();
   if (!host::has(set))
     detail::throw_error<option_error>(
@@ -74,13 +74,13 @@ class engine final : public plain::steps<float> {
     host::task (engine::*select)(program&, bound_step const&);
   };
   template <operation_set Only = all_operations>
-  [[gnu::cold]] static code code_of() {
+  static code code_of() {
     return {&kernels_of<Only>, &host::memory_kernels_of<Only>, &plain::loops_of<float, Only>,
             &engine::select_for<Only>};
   }
 
-  [[gnu::cold]] engine(graph_view const& g, engine_options const& o, target const& to, engine_settings const& s,
-                       code const& with = code_of())
+  engine(graph_view const& g, engine_options const& o, target const& to, engine_settings const& s,
+         code const& with = code_of())
       : plain::steps<float>(g, o, to, s.threads_a_device(g.size.devices), with.loops),
         select_(with.select),
         set_(s.set),
@@ -121,7 +121,7 @@ class engine final : public plain::steps<float> {
     for (unit const& d : devices_) all += d.at.bytes() + d.convolutions.bytes();
     return all;
   }
-  [[gnu::cold]] std::string description() const override {
+  std::string description() const override {
     return detail::message({arithmetic(), ", ", threads_, threads_ == 1 ? " thread" : " threads",
                             graph_.size.devices > 1 ? " a device" : "", slow_.described()});
   }
@@ -129,7 +129,7 @@ class engine final : public plain::steps<float> {
     return detail::message({"native ", algorithm_version, ", ", host::name_of(set_), winograd_ ? "" : ", direct"});
   }
   /// Returns the algorithm of each convolution's passes, one per line, device by device.
-  [[gnu::cold]] std::string algorithms() const {
+  std::string algorithms() const {
     std::string all;
     for (unit const& d : devices_) all += d.convolutions.algorithms();
     return all;
@@ -145,16 +145,16 @@ class engine final : public plain::steps<float> {
         : at(with.kernels(s.set), with.memory(s.set), threads), convolutions(g, at, s.winograd, versions, kernels) {}
   };
   /// Returns the kernels that were packed from the weights.
-  [[gnu::cold]] packed_kernels& kernels() const {
+  packed_kernels& kernels() const {
     detail::lock const lock(kept().guard);
     if (!kept().packed) kept().packed = detail::owner<host::packed_weights>(detail::make<packed_kernels>());
     return static_cast<packed_kernels&>(*kept().packed);
   }
 
-  [[gnu::cold]] host::task select_kernel(program& p, bound_step const& b) override { return (this->*select_)(p, b); }
+  host::task select_kernel(program& p, bound_step const& b) override { return (this->*select_)(p, b); }
   /// Returns an empty task if only the plain loops fit, on one thread.
   template <operation_set Only>
-  [[gnu::cold]] host::task select_for(program& p, bound_step const& b) {
+  host::task select_for(program& p, bound_step const& b) {
     action const what = b.step->what;
     bool const multiplies =
         what == action::forward || what == action::backward_weights || what == action::backward_data;
@@ -184,7 +184,7 @@ class engine final : public plain::steps<float> {
 
   /// Returns the task of a step that reads or writes the batch, or that measures gradients. Sums do not depend on the
   /// number of threads: those of a loss are over parts of a sample, and those of gradients are in a fixed order.
-  [[gnu::cold]] host::task whole_batch_task(program& p, bound_step const& b) {
+  host::task whole_batch_task(program& p, bound_step const& b) {
     workplace& at = devices_[b.step->device].at;
     if (b.step->what == action::load)
       return [this, &at, &p, &b] {

@@ -23,7 +23,7 @@ struct group_slices {
 
 /// Returns the slices of a convolution. Each has the fewest groups that fill whole channel blocks; the last one has the
 /// groups that are left over.
-[[gnu::cold]] inline detail::list<group_slices> slices_of(convolution const& c, int lanes) {
+inline detail::list<group_slices> slices_of(convolution const& c, int lanes) {
   int const in = c.in.channels / c.groups, out = c.out.channels / c.groups;
   int together = 1;
   while (together < c.groups && (together * in % lanes != 0 || together * out % lanes != 0)) ++together;

@@ -13,7 +13,7 @@
 namespace dsl::native_cpu::TYPENET_MODE {
 
 /// Returns the text of a small file, or nothing if it can't be opened.
-[[gnu::cold]] inline std::string text_of(std::string const& path) {
+inline std::string text_of(std::string const& path) {
   std::string text;
   std::FILE* const file = std::fopen(path.c_str(), "re");
   if (!file) return text;
@@ -24,7 +24,7 @@ namespace dsl::native_cpu::TYPENET_MODE {
 }
 
 /// Returns how many whole processors `quota` of `period` microseconds allow, at least 1, or 0 for no limit.
-[[gnu::cold]] inline int processors_of(double quota, double period) {
+inline int processors_of(double quota, double period) {
   if (!(quota > 0) || !(period > 0)) return 0;
   double const share = quota / period;
   return share < 1 ? 1 : share > 1e6 ? 0 : static_cast<int>(share);
@@ -32,7 +32,7 @@ namespace dsl::native_cpu::TYPENET_MODE {
 
 /// Returns how many processors the control groups of this process allow, or 0 if they set no limit. The limits of
 /// all groups up to the root count, in both versions of Linux's control groups. `root` replaces "/" in tests.
-[[gnu::cold]] inline int processors_of_control_groups(std::string const& root = "") {
+inline int processors_of_control_groups(std::string const& root = "") {
   int least = 0;
   auto const limit = [&](int n) {
     if (n > 0 && (least == 0 || n < least)) least = n;
@@ -67,7 +67,7 @@ namespace dsl::native_cpu::TYPENET_MODE {
 
 /// Returns how many threads can run at once: the processors that this thread may use, but no more than its control
 /// groups allow.
-[[gnu::cold]] inline int available_processors() {
+inline int available_processors() {
   int count = 1;
 #ifdef __linux__
   cpu_set_t set;

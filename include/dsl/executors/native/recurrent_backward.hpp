@@ -13,7 +13,7 @@ namespace dsl::native_cpu::TYPENET_MODE {
 /// are then one matrix product each, over the rows of all positions.
 class recurrent_backward {
  public:
-  [[gnu::cold]] recurrent_backward(workplace& at, host::bound_step<float> const& s)
+  recurrent_backward(workplace& at, host::bound_step<float> const& s)
       : at_(at),
         step_(s),
         sizes_(at.kernels(), s, s.dy.shape),
@@ -24,7 +24,7 @@ class recurrent_backward {
     at.need(9LL * recurrent_sizes::most_samples * sizes_.width(), end());
   }
 
-  [[gnu::cold]] void operator()() const {
+  void operator()() const {
     recurrent_sizes const& z = sizes_;
     float* const memory = at_.shared();
     auto& pool = at_.pool();

@@ -13,7 +13,7 @@ namespace dsl::native_cpu::TYPENET_MODE {
 /// positions of some samples without waiting for other threads.
 class recurrent_forward {
  public:
-  [[gnu::cold]] recurrent_forward(workplace& at, host::bound_step<float> const& s)
+  recurrent_forward(workplace& at, host::bound_step<float> const& s)
       : at_(at),
         step_(s),
         sizes_(at.kernels(), s, s.to.shape),
@@ -22,7 +22,7 @@ class recurrent_forward {
     at.need(2LL * recurrent_sizes::most_samples * sizes_.width(), end());
   }
 
-  [[gnu::cold]] void operator()() const {
+  void operator()() const {
     recurrent_sizes const& z = sizes_;
     float* const memory = at_.shared();
     auto& pool = at_.pool();

@@ -17,7 +17,7 @@ namespace dsl::native_cpu::TYPENET_MODE {
 /// its recurrent part of n from outputs.
 class recurrent_sizes {
  public:
-  [[gnu::cold]] recurrent_sizes(kernels const& k, host::bound_step<float> const& s, shape const& y)
+  recurrent_sizes(kernels const& k, host::bound_step<float> const& s, shape const& y)
       : lanes_(k.lanes),
         is_gru_(s.node->kind == op::gru),
         inputs_(s.x.shape.channels),

@@ -14,7 +14,7 @@ enum class parts_of : unsigned char { none, samples, channels };
 
 /// Returns how plain loops can be divided. Gradients of parameters are sums over all samples, and the functions of a
 /// custom operation may not be called by several threads.
-[[gnu::cold]] inline parts_of parts(host::bound_step<float> const& b) {
+inline parts_of parts(host::bound_step<float> const& b) {
   action const what = b.step->what;
   if (what == action::copy_forward || what == action::copy_backward) return parts_of::channels;
   if (!b.node || b.statistics || (what != action::forward && what != action::backward)) return parts_of::none;
@@ -61,7 +61,7 @@ view<T> part_of(view<T> v, int n, int first, int count) {
 }
 
 /// Returns the part of a step for some channels of one sample.
-[[gnu::cold]] inline host::bound_step<float> part_of(host::bound_step<float> const& b, int n, int first, int count) {
+inline host::bound_step<float> part_of(host::bound_step<float> const& b, int n, int first, int count) {
   host::bound_step<float> part;
   part.step = b.step, part.node = b.node, part.accumulate = b.accumulate;
   part.x = part_of(b.x, n, first, count), part.x2 = part_of(b.x2, n, first, count);
@@ -75,7 +75,7 @@ view<T> part_of(view<T> v, int n, int first, int count) {
 /// Returns a task that calls run(part, sample, first channel) for all parts of a step, on all threads; or an empty
 /// task if the step cannot be divided. Parts of a tensor in channel blocks are whole blocks.
 template <class Place, class F>
-[[gnu::cold]] host::task split_task(Place& at, host::bound_step<float> const& b, F run) {
+host::task split_task(Place& at, host::bound_step<float> const& b, F run) {
   parts_of const by = parts(b);
   if (by == parts_of::none || !b.to.data) return {};
   constexpr int most_numbers = 4096;

@@ -21,13 +21,13 @@ namespace dsl::native_cpu::TYPENET_MODE {
 class thread_pool {
  public:
   /// Throws option_error if `threads` is less than 1, or if the system cannot start that many threads.
-  [[gnu::cold]] explicit thread_pool(int threads) : threads_(threads) {
+  explicit thread_pool(int threads) : threads_(threads) {
     if (threads < 1) detail::throw_error<option_error>({"threads: there must be at least 1; found ", threads});
     start();
   }
   thread_pool(thread_pool const&) = delete;
   thread_pool& operator=(thread_pool const&) = delete;
-  [[gnu::cold]] ~thread_pool() { stop(); }
+  ~thread_pool() { stop(); }
 
   int threads() const { return threads_; }
 
@@ -86,7 +86,7 @@ class thread_pool {
     return f;
   }
 
-  [[gnu::cold]] void start() {
+  void start() {
     meeting* const made = new meeting;
     made->before = meeting_;  // locks held when the process forked stay held, so it must not be used
     meeting_ = made;
@@ -102,7 +102,7 @@ class thread_pool {
       throw;
     }
   }
-  [[gnu::cold]] void stop() {
+  void stop() {
     if (process_ != getpid()) return;
     {
       detail::lock const held(meeting_->mutex);
@@ -151,7 +151,7 @@ class thread_pool {
     for (int i; (i = __atomic_fetch_add(&m.next, 1, __ATOMIC_RELAXED)) < m.now.items;) m.now.body(m.now.f, i, thread);
   }
 
-  [[gnu::cold]] static void* serve(void* w) {
+  static void* serve(void* w) {
     auto const& mine = *static_cast<worker*>(w);
     meeting& m = *mine.pool->meeting_;
     for (unsigned seen = 0; wait_for_loop(m, seen);) {

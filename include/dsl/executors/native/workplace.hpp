@@ -18,9 +18,8 @@ namespace dsl::native_cpu::TYPENET_MODE {
 /// later may need more.
 class workplace {
  public:
-  [[gnu::cold]] workplace(instructions set, int threads)
-      : workplace(kernels_of(set), host::memory_kernels_of(set), threads) {}
-  [[gnu::cold]] workplace(native_cpu::kernels const& k, host::memory_kernels const& m, int threads)
+  workplace(instructions set, int threads) : workplace(kernels_of(set), host::memory_kernels_of(set), threads) {}
+  workplace(native_cpu::kernels const& k, host::memory_kernels const& m, int threads)
       : kernels_(k), memory_(m), pool_(threads) {}
 
   native_cpu::kernels const& kernels() const { return kernels_; }
@@ -35,7 +34,7 @@ class workplace {
   }
 
   /// Ensures that each thread has at least `of_each_thread` floats for itself, and that all share at least `of_all`.
-  [[gnu::cold]] void need(long long of_each_thread, long long of_all) {
+  void need(long long of_each_thread, long long of_all) {
     long long const each = rounded(of_each_thread);
     // The memory first: if there is none, a later step must ask for it again.
     if (each > each_) scratch_ = make(each * pool_.threads()), each_ = each;
@@ -51,7 +50,7 @@ class workplace {
 
  private:
   using block = detail::owner<host::memory_block>;
-  [[gnu::cold]] static block make(long long floats) { return detail::make_owner<host::memory_block>(4 * floats); }
+  static block make(long long floats) { return detail::make_owner<host::memory_block>(4 * floats); }
   static float* data(block const& m) { return m ? reinterpret_cast<float*>(m->data()) : nullptr; }
 
   native_cpu::kernels const& kernels_;

@@ -24,7 +24,7 @@ class convolutions {
 
   /// Returns a task that calls the library for a step of a conv2d: forward (without a fused relu), backward_data or
   /// backward_weights.
-  [[gnu::cold]] host::task build(host::bound_step<float> const& s, bool training) {
+  host::task build(host::bound_step<float> const& s, bool training) {
     pass_call& c = calls_.emplace();
     c.step = &s;
     request r = ask(s, training, false);
@@ -109,7 +109,7 @@ class convolutions {
     view<float const> add{};
   };
 
-  [[gnu::cold]] void run(pass_call const& c) const {
+  void run(pass_call const& c) const {
     if (c.kernel) c.kernel->refresh(device_, *version_, *c.step, c.epsilon);
     for (primitive_call const& copy : c.inwards) copy(device_);
     for (int i = 0; i < c.pieces.size(); ++i) {
@@ -136,7 +136,7 @@ class convolutions {
   };
 
   /// Requests a step's pass with the plan's layouts or, if `copied`, with tensors without channel blocks.
-  [[gnu::cold]] request ask(host::bound_step<float> const& s, bool training, bool copied) {
+  request ask(host::bound_step<float> const& s, bool training, bool copied) {
     request r;
     r.copied = copied;
     bool const weights = s.step->what == action::backward_weights;
@@ -178,23 +178,23 @@ class convolutions {
     return r;
   }
   /// Whether the library found nothing but its slow reference loops.
-  [[gnu::cold]] static bool is_slow(description_handle const& found) {
+  static bool is_slow(description_handle const& found) {
     return std::string_view(implementation(found)).substr(0, 3) == "ref";
   }
   /// Returns the address of a tensor's copy without channel blocks, which is made before each call. If the tensor has
   /// no blocks, returns the tensor's own address.
-  [[gnu::cold]] void* copied_in(pass_call& c, view<float const> const& v, layout const& l, void* at) {
+  void* copied_in(pass_call& c, view<float const> const& v, layout const& l, void* at) {
     return v.block == 1 ? at : copied(c, c.inwards, layout_of(v), at, l, nullptr);
   }
   /// Returns the address to which a call writes its result, which is then copied into the tensor's channel blocks. If
   /// the tensor has no blocks, returns the tensor's own address.
-  [[gnu::cold]] void* copied_out(pass_call& c, view<float const> const& v, layout const& l, void* at) {
+  void* copied_out(pass_call& c, view<float const> const& v, layout const& l, void* at) {
     return v.block == 1 ? at : copied(c, c.outwards, l, nullptr, layout_of(v), at);
   }
   /// Adds a copy to `calls`. One of the two addresses is null; the function allocates memory in its place, and returns
   /// the address of this memory.
-  [[gnu::cold]] void* copied(pass_call& c, detail::chain<primitive_call>& calls, layout const& from, void* at_from,
-                             layout const& to, void* at_to) {
+  void* copied(pass_call& c, detail::chain<primitive_call>& calls, layout const& from, void* at_from, layout const& to,
+               void* at_to) {
     layout const& own = at_from ? to : from;
     bytes_ += static_cast<long long>(own.bytes());
     void* const made = c.copies.emplace(static_cast<long long>(own.bytes())).data();
@@ -218,7 +218,7 @@ class convolutions {
   /// up to 30 % faster (at batch 64) on pieces that fit the cache: direct convolutions, which read the input once for
   /// every few filters, and Winograd's gradients of kernels, whose tiles turn 16 numbers into 36, which are written to
   /// memory before they are used.
-  [[gnu::cold]] int pieces_of(view<float const> const& x, window const& w, bool weights) const {
+  int pieces_of(view<float const> const& x, window const& w, bool weights) const {
     constexpr long long most = 8LL << 20;
     bool const winograd = winograd_ && w.strides_by(1) && !w.is_dilated();
     if (w.height * w.width == 1 || weights != winograd) return 1;
@@ -227,7 +227,7 @@ class convolutions {
     while (pieces < x.batch && (x.batch % pieces != 0 || all > pieces * most)) ++pieces;
     return all < pieces * (most / 4) ? 1 : pieces;  // a batch that would be split too finely stays whole
   }
-  [[gnu::cold]] static void set_geometry(convolution& c, window const& w, shape const& in, shape const& out) {
+  static void set_geometry(convolution& c, window const& w, shape const& in, shape const& out) {
     auto const set = [&c](int i, window_side const& s, int from, int to) {
       long long const missing = s.behind(from, to);
       c.stride[i] = s.stride, c.between[i] = s.dilation - 1;
@@ -239,20 +239,20 @@ class convolutions {
 
   /// Returns the layout that describes a tensor to oneDNN. The tensor is contiguous: a whole buffer or, at batch 1, a
   /// range of a buffer's channels.
-  [[gnu::cold]] static layout layout_of(view<float const> const& v) {
+  static layout layout_of(view<float const> const& v) {
     return {dims{{v.batch, v.shape.channels, v.shape.height, v.shape.width}}, v.block == 1   ? dnnl_abcd
                                                                               : v.block == 8 ? dnnl_aBcd8b
                                                                                              : dnnl_aBcd16b};
   }
-  [[gnu::cold]] static layout without_blocks(view<float const> const& v) {
+  static layout without_blocks(view<float const> const& v) {
     return {dims{{v.batch, v.shape.channels, v.shape.height, v.shape.width}}, dnnl_abcd};
   }
-  [[gnu::cold]] static void* begin_of(view<float const> const& v) {
+  static void* begin_of(view<float const> const& v) {
     return const_cast<float*>(v.data + 1LL * v.channel * v.shape.area());
   }
   /// Throws if the size that the library expects for a tensor differs from the plan's, since the library might then
   /// write beyond the tensor's end.
-  [[gnu::cold]] static void require_room(view<float const> const& v, layout const& l) {
+  static void require_room(view<float const> const& v, layout const& l) {
     int const whole_blocks = (v.shape.channels + v.block - 1) / v.block * v.block, left = v.buffer_channels - v.channel;
     bool const slice = v.batch == 1 && whole_blocks < left;
     long long const channels = slice ? whole_blocks : 1LL * v.batch * v.buffer_channels - v.channel;
@@ -263,8 +263,7 @@ class convolutions {
                                            static_cast<long long>(l.bytes()), "; please report the network"});
   }
 
-  [[gnu::cold]] void bind_kernel_gradient(pass_call& c, host::bound_step<float> const& s, layout const& packed,
-                                          parameter const& p) {
+  void bind_kernel_gradient(pass_call& c, host::bound_step<float> const& s, layout const& packed, parameter const& p) {
     primitive_call& run = c.pieces[c.pieces.size() - 1];
     if (c.pieces.size() > 1) {
       if (!c.part) c.part = memory(packed);
@@ -281,13 +280,12 @@ class convolutions {
     }
     run.argument(DNNL_ARG_DIFF_WEIGHTS, device_, packed, c.sum);
   }
-  [[gnu::cold]] detail::owner<host::memory_block> memory(layout const& l) {
+  detail::owner<host::memory_block> memory(layout const& l) {
     bytes_ += static_cast<long long>(l.bytes());
     return detail::make_owner<host::memory_block>(static_cast<long long>(l.bytes()));
   }
 
-  [[gnu::cold]] packed_kernel& kernel(parameter const& p, float const* numbers, kernel_form form,
-                                      layout const& wanted) {
+  packed_kernel& kernel(parameter const& p, float const* numbers, kernel_form form, layout const& wanted) {
     for (packed_kernel& k : kernels_)
       if (k.is(p, form, wanted)) return k;
     return kernels_.emplace(device_, p, numbers, form, wanted);

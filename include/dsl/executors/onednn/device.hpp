@@ -16,7 +16,7 @@ namespace dsl::dnn::TYPENET_MODE {
 /// primitives, since they run one after the other.
 class device {
  public:
-  [[gnu::cold]] device() {
+  device() {
     check(dnnl_engine_create(engine_.put(), dnnl_cpu, 0), "dnnl_engine_create");
     check(dnnl_stream_create(stream_.put(), engine_.get(), dnnl_stream_default_flags), "dnnl_stream_create");
   }
@@ -24,7 +24,7 @@ class device {
   dnnl_stream_t stream() const { return stream_.get(); }
 
   /// Returns a memory object in the shared scratch block, which grows to the largest request.
-  [[gnu::cold]] memory_handle scratch(layout const& l) {
+  memory_handle scratch(layout const& l) {
     auto const bytes = static_cast<long long>(l.bytes());
     if (!scratch_ || scratch_->bytes() < bytes) {
       scratch_ = detail::make_owner<host::memory_block>(bytes);
@@ -51,12 +51,12 @@ class primitive_call {
  public:
   primitive_call() = default;
   explicit primitive_call(primitive_handle p) : primitive_(std::move(p)) {}
-  [[gnu::cold]] explicit primitive_call(description_handle const& d) : primitive_(make_primitive(d)) {}
+  explicit primitive_call(description_handle const& d) : primitive_(make_primitive(d)) {}
   /// Sets an argument located at `data`.
   [[gnu::cold, gnu::noinline]] void argument(int index, device const& on, layout const& l, void* data) {
     argument(index, make_memory(on.engine(), l, data));
   }
-  [[gnu::cold]] void argument(int index, memory_handle m) {
+  void argument(int index, memory_handle m) {
     shared_argument(index, m.get());
     memories_[size_ - 1] = std::move(m);
   }

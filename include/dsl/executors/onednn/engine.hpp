@@ -16,12 +16,12 @@ namespace dsl::dnn::TYPENET_MODE {
 
 /// Returns the maximum number of threads of an engine. If threads that spin share a core, they slow each other down.
 /// And oneDNN would wait forever for a thread that OpenMP does not provide because of OMP_THREAD_LIMIT.
-[[gnu::cold]] inline int most_threads() {
+inline int most_threads() {
   int const limit = omp_get_thread_limit(), cores = 8 * omp_get_num_procs();
   return limit < cores ? limit : cores;
 }
 /// Returns the number of threads that OpenMP provides, at most most_threads(), whatever OMP_NUM_THREADS says.
-[[gnu::cold]] inline int all_threads() {
+inline int all_threads() {
   int const found = omp_get_max_threads(), most = most_threads();
   return found < most ? found : most;
 }
@@ -38,7 +38,7 @@ struct engine_settings {
   }
 };
 
-[[gnu::cold]] inline void require_threads(int threads) {
+inline void require_threads(int threads) {
   int const most = most_threads();
   if (threads < 0 || threads > most)
     detail::throw_error<option_error>(
@@ -58,12 +58,12 @@ class engine final : public plain::steps<float> {
     host::task (engine::*select)(program&, bound_step const&);
   };
   template <operation_set Only = all_operations>
-  [[gnu::cold]] static code code_of() {
+  static code code_of() {
     return {&host::memory_kernels_of<Only>, &plain::loops_of<float, Only>, &engine::select_for<Only>};
   }
 
-  [[gnu::cold]] engine(graph_view const& g, engine_options const& o, target const& to, engine_settings const& settings,
-                       code const& with = code_of())
+  engine(graph_view const& g, engine_options const& o, target const& to, engine_settings const& settings,
+         code const& with = code_of())
       : plain::steps<float>(g, o, to, settings.threads_a_device(g.size.devices), with.loops),
         select_(with.select),
         settings_(settings),
@@ -95,7 +95,7 @@ class engine final : public plain::steps<float> {
     for (unit const& d : devices_) all += d.convolutions.bytes() + d.at.bytes();
     return all;
   }
-  [[gnu::cold]] std::string description() const override {
+  std::string description() const override {
     dnnl_version_t const* v = dnnl_version();
     return detail::message({"onednn ", v->major, ".", v->minor, ".", v->patch, ", ", threads_,
                             threads_ == 1 ? " thread" : " threads", graph_.size.devices > 1 ? " a device" : "",
@@ -104,7 +104,7 @@ class engine final : public plain::steps<float> {
   std::string arithmetic() const override { return "onednn"; }
   /// Returns the library's choice for each convolution, one line per step, for one device after the other: "3 forward:
   /// jit:avx512_core", or "3 forward in 2 pieces: ..." if the batch is split. It is for tests.
-  [[gnu::cold]] std::string implementations() const {
+  std::string implementations() const {
     std::string all;
     for (unit const& d : devices_) all += d.convolutions.implementations();
     return all;
@@ -122,7 +122,7 @@ class engine final : public plain::steps<float> {
                                        "give compile() onednn{.threads = 1}"});
   }
   /// Warns of operations without a fast kernel, once for each operation.
-  [[gnu::cold]] void look_for_plain_loops(program const& p) {
+  void look_for_plain_loops(program const& p) {
     bool found = p.part.size > 0 && slow_.add(graph_, p);
     for (unit const& d : devices_)
       if (d.convolutions.has_plain_loops()) found |= slow_.add("conv2d");
@@ -136,11 +136,11 @@ class engine final : public plain::steps<float> {
     unit(graph_view const& g, bool winograd, int block, code const& with, std::uint64_t const* version)
         : convolutions(g, winograd, version), at(block, with.memory) {}
   };
-  [[gnu::cold]] host::task select_kernel(program& p, bound_step const& b) override { return (this->*select_)(p, b); }
+  host::task select_kernel(program& p, bound_step const& b) override { return (this->*select_)(p, b); }
   /// Returns the task that runs a step through the library or a shared kernel. It is empty if only the plain loops can
   /// run the step: for tensors without channel blocks and for rare operations.
   template <operation_set Only>
-  [[gnu::cold]] host::task select_for(program& p, bound_step const& b) {
+  host::task select_for(program& p, bound_step const& b) {
     action const what = b.step->what;
     bool const multiplies =
         what == action::forward || what == action::backward_weights || what == action::backward_data;
@@ -158,7 +158,7 @@ class engine final : public plain::steps<float> {
 
   /// Returns a task for a convolution. A fused relu runs as a separate pass, since on some processors the library's
   /// fused relu turns a NaN into 0.
-  [[gnu::cold]] host::task build_convolution(bound_step const& b, bool training) {
+  host::task build_convolution(bound_step const& b, bool training) {
     unit& on = devices_[b.step->device];
     host::task convolve = on.convolutions.build(b, training);
     if (b.step->what != action::forward || b.step->activation < 0) return convolve;

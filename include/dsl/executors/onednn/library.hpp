@@ -33,7 +33,7 @@ inline void check(dnnl_status_t status, char const* call) {
 
 /// Returns the fastest channel block for convolutions on this processor: 16 if both the library's kernels and typenet's
 /// use AVX-512. ONEDNN_MAX_CPU_ISA=AVX2 restricts the library, which then has no fast code for blocks of 16.
-[[gnu::cold]] inline int preferred_block() {
+inline int preferred_block() {
   bool const wide = (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core) == dnnl_cpu_isa_avx512_core;
   return wide && host::widest() == host::instructions::avx512 ? 16 : 8;
 }
@@ -54,7 +54,7 @@ struct dims {
 class layout {
  public:
   layout() = default;
-  [[gnu::cold]] layout(dims const& d, dnnl_format_tag_t tag) {
+  layout(dims const& d, dnnl_format_tag_t tag) {
 #if DNNL_VERSION_MAJOR >= 3
     dnnl_memory_desc_t made = nullptr;
     check(dnnl_memory_desc_create_with_tag(&made, d.rank, d.size, dnnl_f32, tag), "dnnl_memory_desc_create_with_tag");
@@ -105,7 +105,7 @@ class owned {
     std::swap(handle_, other.handle_);
     return *this;
   }
-  [[gnu::cold]] ~owned() {
+  ~owned() {
     if (handle_) Destroy(handle_);
   }
   Handle get() const { return handle_; }
@@ -123,14 +123,14 @@ using primitive_handle = owned<dnnl_primitive_t, dnnl_primitive_destroy>;
 using description_handle = owned<dnnl_primitive_desc_t, dnnl_primitive_desc_destroy>;
 using attributes_handle = owned<dnnl_primitive_attr_t, dnnl_primitive_attr_destroy>;
 
-[[gnu::cold]] inline memory_handle make_memory(dnnl_engine_t e, layout const& l, void* data) {
+inline memory_handle make_memory(dnnl_engine_t e, layout const& l, void* data) {
   memory_handle m;
   check(dnnl_memory_create(m.put(), l.get(), e, data), "dnnl_memory_create");
   return m;
 }
 
 /// Returns attributes with which a primitive uses the shared scratch memory and, if `adds`, adds to its result.
-[[gnu::cold]] inline attributes_handle make_attributes(bool adds) {
+inline attributes_handle make_attributes(bool adds) {
   attributes_handle a;
   check(dnnl_primitive_attr_create(a.put()), "dnnl_primitive_attr_create");
   check(dnnl_primitive_attr_set_scratchpad_mode(a.get(), dnnl_scratchpad_mode_user), "set_scratchpad_mode");
@@ -164,8 +164,8 @@ struct convolution {
   bool adds = false;  // y += instead of y =
 };
 
-[[gnu::cold]] inline description_handle try_describe(dnnl_engine_t e, convolution const& c, dnnl_alg_kind_t algorithm,
-                                                     dnnl_primitive_desc_t forward) {
+inline description_handle try_describe(dnnl_engine_t e, convolution const& c, dnnl_alg_kind_t algorithm,
+                                       dnnl_primitive_desc_t forward) {
   description_handle d;
   attributes_handle const a = make_attributes(c.adds);
   native_layout const bias = c.bias ? c.bias->get() : nullptr;
@@ -213,7 +213,7 @@ struct convolution {
 
 /// Returns a description of a convolution with the algorithm `wanted`: direct, Winograd, or the library's choice. Falls
 /// back to direct if the library has no other.
-[[gnu::cold]] inline description_handle describe(dnnl_engine_t e, convolution const& c, dnnl_alg_kind_t wanted) {
+inline description_handle describe(dnnl_engine_t e, convolution const& c, dnnl_alg_kind_t wanted) {
   for (;;) {
     description_handle forward;
     if (c.which == pass::backward_data || c.which == pass::backward_weights) {
@@ -229,23 +229,23 @@ struct convolution {
   }
 }
 
-[[gnu::cold]] inline layout query(description_handle const& d, dnnl_query_t what) {
+inline layout query(description_handle const& d, dnnl_query_t what) {
   return layout(dnnl_primitive_desc_query_md(d.get(), what, 0));
 }
 
-[[gnu::cold]] inline char const* implementation(description_handle const& d) {
+inline char const* implementation(description_handle const& d) {
   char const* name = "";
   dnnl_primitive_desc_query(d.get(), dnnl_query_impl_info_str, 0, static_cast<void*>(&name));
   return name;
 }
 
-[[gnu::cold]] inline primitive_handle make_primitive(description_handle const& d) {
+inline primitive_handle make_primitive(description_handle const& d) {
   primitive_handle p;
   check(dnnl_primitive_create(p.put(), d.get()), "dnnl_primitive_create");
   return p;
 }
 
-[[gnu::cold]] inline primitive_handle make_reorder(dnnl_engine_t e, layout const& from, layout const& to) {
+inline primitive_handle make_reorder(dnnl_engine_t e, layout const& from, layout const& to) {
   description_handle d;
   check(dnnl_reorder_primitive_desc_create(d.put(), from.get(), e, to.get(), e, nullptr),
         "dnnl_reorder_primitive_desc_create");

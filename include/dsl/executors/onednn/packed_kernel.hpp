@@ -23,8 +23,7 @@ class packed_kernel {
  public:
   /// Prepares to pack a kernel; refresh() packs it. `numbers` are the values of the parameter, (out, in, height,
   /// width).
-  [[gnu::cold]] packed_kernel(device const& on, parameter const& p, float const* numbers, kernel_form form,
-                              layout const& wanted)
+  packed_kernel(device const& on, parameter const& p, float const* numbers, kernel_form form, layout const& wanted)
       : of_(p), form_(form), layout_(wanted), data_(static_cast<long long>(wanted.bytes())) {
     memory_ = make_memory(on.engine(), wanted, data_.data());
     if (form != kernel_form::plain) staging_ = detail::make_owner<host::memory_block>(p.count() * 4);
@@ -48,8 +47,7 @@ class packed_kernel {
 
   /// Packs the kernel again if the parameters have changed. A folded kernel needs the batch_norm's parameters in
   /// `step`.
-  [[gnu::cold]] void refresh(device const& on, std::uint64_t version, host::bound_step<float> const& step,
-                             double epsilon) {
+  void refresh(device const& on, std::uint64_t version, host::bound_step<float> const& step, double epsilon) {
     if (version_ == version) return;
     if (form_ == kernel_form::transposed) transpose(step.parameter(role::kernel));
     if (form_ == kernel_form::folded) fold(step, static_cast<float>(epsilon));
@@ -67,7 +65,7 @@ class packed_kernel {
   }
 
   /// Folds the batch_norm that follows the convolution into the kernel and the bias, with the running statistics.
-  [[gnu::cold]] void fold(host::bound_step<float> const& s, float epsilon) const {
+  void fold(host::bound_step<float> const& s, float epsilon) const {
     float const* from = s.parameter(role::kernel);
     float const* const mean = s.parameter(role::moving_mean);
     float const* const variance = s.parameter(role::moving_variance);

@@ -13,11 +13,10 @@ namespace dsl::dnn::TYPENET_MODE {
 class workplace {
  public:
   /// `kernels` is a memory_kernels_of<...>.
-  [[gnu::cold]] workplace(int block, host::memory_kernels const& (*kernels)(host::instructions))
-      : memory_(kernels(set_for(block))) {}
+  workplace(int block, host::memory_kernels const& (*kernels)(host::instructions)) : memory_(kernels(set_for(block))) {}
 
   /// Whether this processor has kernels for channel blocks of `block` floats; otherwise plain loops are used.
-  [[gnu::cold]] static bool has_kernels_for(int block) {
+  static bool has_kernels_for(int block) {
     host::instructions const set = set_for(block);
     return set != host::instructions::baseline && set <= host::widest() && host::lanes_of(set) == block;
   }
@@ -29,7 +28,7 @@ class workplace {
   void run(int items, F const& f) {
     share_out(items, f);
   }
-  [[gnu::cold]] void need_shared(long long floats) {
+  void need_shared(long long floats) {
     if (auto const n = static_cast<std::size_t>(floats); shared_.size() < n) shared_.allocate(n);
   }
   float* shared() const { return shared_.data(); }

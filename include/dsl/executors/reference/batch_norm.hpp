@@ -19,7 +19,7 @@ struct channel_moments {
 /// Computes the moments in double and in two passes, so that they are accurate to the last digit of a float, however
 /// large the mean is.
 template <class T>
-[[gnu::cold]] channel_moments moments_of(view<T const> const& x, int c) {
+channel_moments moments_of(view<T const> const& x, int c) {
   auto const for_each = [&](auto f) {
     for (int n = 0; n < x.batch; ++n) {
       auto const in = x.pixels(n, c);
@@ -53,8 +53,8 @@ template <class T>
 /// as Keras does: moving = momentum * moving + (1 - momentum) * batch. If `statistics` is null, as in inference, uses
 /// the running moments instead.
 template <class T>
-[[gnu::cold]] void batch_norm_forward(view<T const> const& x, batch_norm_parameters<T> const& p, T* statistics,
-                                      view<T> const& y, double epsilon, double momentum, bool unbiased, bool relu) {
+void batch_norm_forward(view<T const> const& x, batch_norm_parameters<T> const& p, T* statistics, view<T> const& y,
+                        double epsilon, double momentum, bool unbiased, bool relu) {
   int const channels = x.shape.channels;
   auto const count = static_cast<double>(x.batch * x.shape.area());
   for (int c = 0; c < channels; ++c) {
@@ -78,8 +78,8 @@ template <class T>
 
 /// Computes the output of batch_norm_forward again, from the statistics that it saved.
 template <class T>
-[[gnu::cold]] void batch_norm_again(view<T const> const& x, batch_norm_parameters<T> const& p, T const* statistics,
-                                    view<T> const& y, bool relu) {
+void batch_norm_again(view<T const> const& x, batch_norm_parameters<T> const& p, T const* statistics, view<T> const& y,
+                      bool relu) {
   for (int c = 0; c < x.shape.channels; ++c)
     normalize(x, c, statistics[c], statistics[x.shape.channels + c], p.gamma[c], p.beta[c], y, relu);
 }
@@ -112,7 +112,7 @@ struct batch_norm_gradient {
 
 /// Computes dgamma, the sum over (B, H, W) of the gradient times the normalised x, and dbeta, the sum of the gradient.
 template <class T>
-[[gnu::cold]] void batch_norm_sums(batch_norm_gradient<T> const& d, T* dgamma, T* dbeta) {
+void batch_norm_sums(batch_norm_gradient<T> const& d, T* dgamma, T* dbeta) {
   for (int c = 0; c < d.x.shape.channels; ++c) {
     double sum = 0;
     double product = 0;
@@ -128,8 +128,8 @@ template <class T>
 /// Computes dx from the sums that batch_norm_sums() computes, taken over `count` values per channel. dx may be x
 /// itself.
 template <class T>
-[[gnu::cold]] void batch_norm_backward_data(batch_norm_gradient<T> const& d, T const* products, T const* sums, T count,
-                                            view<T> const& dx, bool accumulate) {
+void batch_norm_backward_data(batch_norm_gradient<T> const& d, T const* products, T const* sums, T count,
+                              view<T> const& dx, bool accumulate) {
   for (int c = 0; c < d.x.shape.channels; ++c) {
     T const scale = d.gamma[c] * d.inverse(c), sum = sums[c] / count, product = products[c] / count;
     d.for_each(c, [&](T normal, T from, int n, long long i) {
@@ -142,8 +142,8 @@ template <class T>
 
 /// Computes dx = gamma dy / sqrt(running variance + epsilon). dx may be dy itself.
 template <class T>
-[[gnu::cold]] void frozen_batch_norm_backward(view<T const> const& dy, batch_norm_parameters<T> const& p,
-                                              view<T> const& dx, double epsilon, bool accumulate) {
+void frozen_batch_norm_backward(view<T const> const& dy, batch_norm_parameters<T> const& p, view<T> const& dx,
+                                double epsilon, bool accumulate) {
   for (int c = 0; c < dy.shape.channels; ++c) {
     T const inverse = static_cast<T>(1 / detail::sqrt(static_cast<double>(p.moving_variance[c]) + epsilon));
     for (int n = 0; n < dy.batch; ++n) {

@@ -19,13 +19,13 @@ void for_each_channel(view<T> const& v, F f) {
 }
 
 template <class T>
-[[gnu::cold]] void add_to(T& to, T value, bool accumulate) {
+void add_to(T& to, T value, bool accumulate) {
   to = accumulate ? to + value : value;
 }
 
 /// Computes to = x, or to += x. `to` may be x.
 template <class T>
-[[gnu::cold]] void copy(view<T const> const& x, view<T> const& to, bool accumulate) {
+void copy(view<T const> const& x, view<T> const& to, bool accumulate) {
   for_each_channel(to, [&](int n, int c) {
     auto const from = x.pixels(n, c);
     auto const out = to.pixels(n, c);

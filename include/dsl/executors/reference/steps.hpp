@@ -30,15 +30,15 @@ class steps : public host::engine<T> {
   /// A function that returns the loops of the network's operations: loops_of<T, ...>.
   using loop_table = loops<T> (*)(op);
 
-  [[gnu::cold]] steps(graph_view const& g, engine_options const& o, target const& to, int cores_a_device = 1,
-                      loop_table table = &loops_of<T>)
+  steps(graph_view const& g, engine_options const& o, target const& to, int cores_a_device = 1,
+        loop_table table = &loops_of<T>)
       : host::engine<T>(g, o, to, cores_a_device), loops_(table) {}
 
  protected:
   using program = host::program<T>;
   using bound_step = host::bound_step<T>;
 
-  [[gnu::cold]] void execute(program& p, bound_step const& b) override {
+  void execute(program& p, bound_step const& b) override {
     switch (b.step->what) {
       case action::load: return load(p, b);
       case action::forward: return forward(p, b);
@@ -60,7 +60,7 @@ class steps : public host::engine<T> {
     return {b.parameter(role::gamma), b.parameter(role::beta), b.parameter(role::moving_mean),
             b.parameter(role::moving_variance), b.parameter(role::bias)};
   }
-  [[gnu::cold]] host::batch_norm_step<T> batch_norm_step(program const& p, bound_step const& b) const {
+  host::batch_norm_step<T> batch_norm_step(program const& p, bound_step const& b) const {
     return {.tower = b.statistics && synchronizes() ? this->tower() : nullptr,
             .x = b.x.data ? b.x : b.dy,  // a frozen batch_norm's backward step reads nothing else
             .dy = b.dy,
@@ -79,7 +79,7 @@ class steps : public host::engine<T> {
             .accumulate = b.accumulate};
   }
   /// Runs the plain loops of a part of a step: samples and channels that begin with these numbers in the whole step.
-  [[gnu::cold]] void run_part(program const& p, bound_step const& part, int sample, int channel) {
+  void run_part(program const& p, bound_step const& part, int sample, int channel) {
     switch (part.step->what) {
       case action::copy_forward:
       case action::copy_backward: return copy(part.x, part.to, part.accumulate);
@@ -89,7 +89,7 @@ class steps : public host::engine<T> {
     }
   }
   /// Copies sample n of the batch into the tensor of a load step.
-  [[gnu::cold]] void load_sample(program const& p, bound_step const& b, int n) const {
+  void load_sample(program const& p, bound_step const& b, int n) const {
     bool const is_first = !b.node;
     float const* from = is_first ? p.batch.images : p.batch.further[further_inputs(this->graph_, b.step->node)];
     if (!from || !b.to.data) return;
@@ -100,11 +100,11 @@ class steps : public host::engine<T> {
     }
   }
   /// Copies the targets of a load step.
-  [[gnu::cold]] void load_targets(program const& p, bound_step const& b) const {
+  void load_targets(program const& p, bound_step const& b) const {
     if (b.labels) load_targets(p, p.plan.samples_of(*b.step), reinterpret_cast<std::byte*>(b.labels));
   }
   /// Returns the loss of a step whose targets are a class for each pixel.
-  [[gnu::cold]] host::pixel_loss<T> pixel_loss_of(program const& p, bound_step const& b) const {
+  host::pixel_loss<T> pixel_loss_of(program const& p, bound_step const& b) const {
     int const output = output_number(this->graph_, b.step->node);
     return {is_of_logits(this->graph_, p.plan.options.loss[output], b.step->node),
             b.x,
@@ -132,13 +132,13 @@ class steps : public host::engine<T> {
   }
 
  private:
-  [[gnu::cold]] void load(program const& p, bound_step const& b) const {
+  void load(program const& p, bound_step const& b) const {
     for (int n = 0; n < b.to.batch; ++n) load_sample(p, b, n);
     load_targets(p, b);
   }
 
   /// Copies the targets that all outputs share, or those of one output after the other.
-  [[gnu::cold]] void load_targets(program const& p, sample_range const& part, std::byte* to) const {
+  void load_targets(program const& p, sample_range const& part, std::byte* to) const {
     per_output<target_kind> const& kinds = p.plan.options.targets;
     for (int k = 0; k < (kinds.is_shared() ? 1 : kinds.count); ++k) {
       long long const each = targets_each(this->graph_, kinds, k);
@@ -163,7 +163,7 @@ class steps : public host::engine<T> {
     return weights ? weights + p.plan.samples_of(*b.step).first * (by_pixel ? b.x.shape.area() : 1) : nullptr;
   }
 
-  [[gnu::cold]] void loss(program const& p, bound_step const& b) {
+  void loss(program const& p, bound_step const& b) {
     int const output = output_number(this->graph_, b.step->node);
     dsl::loss const kind = p.plan.options.loss[output];
     bool const from_logits = is_of_logits(this->graph_, kind, b.step->node);
@@ -185,17 +185,17 @@ class steps : public host::engine<T> {
                             factor, b.accumulate);
   }
 
-  [[gnu::cold]] void measure(program const& p, step const& s) {
+  void measure(program const& p, step const& s) {
     auto const [first, count] = this->numbers_of(p, s);
     *this->squares(p, s) = host::sum_of_squares(this->flat(region::gradients) + first, count);
   }
-  [[gnu::cold]] void update(program const& p, step const& s) {
+  void update(program const& p, step const& s) {
     this->for_each_update(p, s, [](host::update_call<T> const& c) {
       c.rule->method == update_method::sgd ? host::update_by_sgd(c) : host::update(c);
     });
   }
 
-  [[gnu::cold]] void forward(program& p, bound_step const& b) {
+  void forward(program& p, bound_step const& b) {
     node const& x = *b.node;
     if (x.kind == op::custom) return call(*x.custom, true, {.x = b.x, .y = b.to});
     if (x.kind == op::batch_norm && b.statistics && synchronizes())
@@ -205,7 +205,7 @@ class steps : public host::engine<T> {
     compute(p, b, loops_(x.kind).forward);
   }
 
-  [[gnu::cold]] void backward(program& p, bound_step const& b) {
+  void backward(program& p, bound_step const& b) {
     node const& x = *b.node;
     if (x.kind == op::custom) return call_backward(*x.custom, b);
     if (x.kind == op::batch_norm && b.statistics && synchronizes()) {
@@ -216,8 +216,7 @@ class steps : public host::engine<T> {
     compute(p, b, loops_(x.kind).backward);
   }
 
-  [[gnu::cold]] void compute(program const& p, bound_step const& b, typename loops<T>::loop loop, int sample = 0,
-                             int channel = 0) {
+  void compute(program const& p, bound_step const& b, typename loops<T>::loop loop, int sample = 0, int channel = 0) {
     if (!loop) unknown(b);
     step const& s = *b.step;
     dropout_draw drawn = draw(p, b);
@@ -231,7 +230,7 @@ class steps : public host::engine<T> {
 
   /// Runs the backward step of a custom operation. The step's activations are the input and the output, or the one of
   /// them that the operation reads according to its facts.
-  [[gnu::cold]] static void call_backward(custom_op const& op, bound_step const& b) {
+  static void call_backward(custom_op const& op, bound_step const& b) {
     using operations::values;
     bool const reads_input = contains(op.facts.reads[0], values::first_input);
     bool const reads_output = contains(op.facts.reads[0], values::output);

@@ -28,24 +28,24 @@ class keras_layers {
  public:
   /// If `with_padding` is true, the model has a ZeroPadding2D before each layer whose padding is neither Keras's `same`
   /// nor `valid`.
-  [[gnu::cold]] keras_layers(graph_view const& g, model_layers const& of, bool with_padding = false);
+  keras_layers(graph_view const& g, model_layers const& of, bool with_padding = false);
 
   /// Whether a node is a separate layer in Keras; an activation may be part of a Conv2D or Dense, and a depthwise
   /// convolution part of a SeparableConv2D.
-  [[gnu::cold]] bool is_layer(node const& n) const;
+  bool is_layer(node const& n) const;
   /// Returns the number of activations that are separate layers.
-  [[gnu::cold]] int activations() const;
+  int activations() const;
   /// Whether a node is the depthwise convolution of a SeparableConv2D, or the convolution behind it.
-  [[gnu::cold]] bool begins_separable(node const& n) const;
-  [[gnu::cold]] bool ends_separable(node const& n) const;
+  bool begins_separable(node const& n) const;
+  bool ends_separable(node const& n) const;
   /// Whether Keras's layer cannot have the padding of this convolution or pool, so that another layer must add the
   /// zeros before it.
-  [[gnu::cold]] bool needs_zero_padding(node const& n) const;
+  bool needs_zero_padding(node const& n) const;
   /// Returns the nodes with parameters in the order in which Keras numbers them. The nodes farthest from the output are
   /// first; nodes at the same distance are in the order of a traversal that starts at the output and visits inputs from
   /// left to right. In a chain this is the order of the layers, and for branches of equal length the order of the
   /// branches.
-  [[gnu::cold]] std::vector<int> in_order() const;
+  std::vector<int> in_order() const;
 
  private:
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
@@ -64,7 +64,7 @@ namespace dsl::keras_h5::TYPENET_MODE {
 /// Returns the groups in which a Sequential or Functional model without nested models saves its layers: a group such as
 /// "layers/conv2d_1" for each layer with parameters, in the network's order. `of.fused_activations` matters only
 /// if branches have different lengths.
-[[gnu::cold]] std::vector<std::string> groups(graph_view const& g, model_layers const& of = {});
+std::vector<std::string> groups(graph_view const& g, model_layers const& of = {});
 
 }  // namespace dsl::keras_h5::TYPENET_MODE
 

@@ -53,7 +53,7 @@ class silence {
 };
 
 /// Returns the innermost cause of HDF5's last failure.
-[[gnu::cold]] std::string reason();
+std::string reason();
 
 /// An HDF5 identifier, which the destructor closes. It is below 0 if HDF5 could not create it.
 class handle {

@@ -26,16 +26,16 @@ class file {
 
   /// Whether the file has an object with this name, such as "layers/conv2d/vars/0". Throws format_error if the path to
   /// it has a link that is not a hard link.
-  [[gnu::cold]] bool has(std::string const& name) const;
+  bool has(std::string const& name) const;
 
   /// Returns the names of all datasets below a group, in alphabetical order. Random states of layers are left out.
-  [[gnu::cold]] std::vector<std::string> datasets(std::string const& group) const;
+  std::vector<std::string> datasets(std::string const& group) const;
   /// Returns the names of the objects that a group directly contains.
-  [[gnu::cold]] std::vector<std::string> names_in(std::string const& group) const;
+  std::vector<std::string> names_in(std::string const& group) const;
 
   /// Reads a dataset of 32-bit floats, or of 16-bit floats, which are converted exactly. Before reading, throws
   /// format_error if the dataset has another shape or type, or is not stored contiguously in this file.
-  [[gnu::cold]] std::vector<float> read(std::string const& name, std::vector<std::uint64_t> const& shape) const;
+  std::vector<float> read(std::string const& name, std::vector<std::uint64_t> const& shape) const;
 
   /// Throws format_error with a message about a name in the file.
   [[noreturn]] void fail(fault which, std::string const& name, std::string const& what,
@@ -59,27 +59,24 @@ class file {
   };
 
   void check_regular() const;
-  [[gnu::cold]] std::string found_instead() const;
+  std::string found_instead() const;
 
   /// Returns the object with this name, or a handle below 0 if there is none.
-  [[gnu::cold]] detail::handle find(std::string const& name) const;
+  detail::handle find(std::string const& name) const;
   /// Opens the object that a hard link points to. Other links are not followed.
-  [[gnu::cold]] detail::handle open(detail::handle const& group, std::string const& part,
-                                    std::string const& name) const;
+  detail::handle open(detail::handle const& group, std::string const& part, std::string const& name) const;
   [[noreturn, gnu::cold]] void fail_endless(std::string const& name) const;
-  [[gnu::cold]] std::vector<std::string> names_in(detail::handle const& group, std::string const& name,
-                                                  listing& left) const;
-  [[gnu::cold]] void collect(detail::handle const& object, std::string const& name, int depth, listing& left,
-                             std::vector<std::string>& all) const;
+  std::vector<std::string> names_in(detail::handle const& group, std::string const& name, listing& left) const;
+  void collect(detail::handle const& object, std::string const& name, int depth, listing& left,
+               std::vector<std::string>& all) const;
 
-  [[gnu::cold]] void check_storage(detail::handle const& dataset, std::string const& name) const;
-  [[gnu::cold]] void check_shape(detail::handle const& dataset, std::string const& name,
-                                 std::vector<std::uint64_t> const& shape) const;
+  void check_storage(detail::handle const& dataset, std::string const& name) const;
+  void check_shape(detail::handle const& dataset, std::string const& name,
+                   std::vector<std::uint64_t> const& shape) const;
   /// Returns the format of a dataset's numbers. Keras stores bfloat16 as opaque bytes, which an attribute describes.
-  [[gnu::cold]] number number_of(detail::handle const& dataset, detail::handle const& type,
-                                 std::string const& name) const;
+  number number_of(detail::handle const& dataset, detail::handle const& type, std::string const& name) const;
   static bool says_bfloat16(detail::handle const& dataset);
-  [[gnu::cold]] void read_numbers(detail::handle const& dataset, hid_t type, void* to, std::string const& name) const;
+  void read_numbers(detail::handle const& dataset, hid_t type, void* to, std::string const& name) const;
 
   std::string path_;
   detail::handle file_;

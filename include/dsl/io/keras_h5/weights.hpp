@@ -58,7 +58,7 @@ struct layer_place {
 /// The names of the datasets of a network's parameters.
 class dataset_names {
  public:
-  [[gnu::cold]] dataset_names(graph_view const& g, keras_h5_options const& o);
+  dataset_names(graph_view const& g, keras_h5_options const& o);
   /// Returns the places of the network's layers with parameters.
   std::vector<layer_place> const& places() const { return places_; }
   /// Returns the groups; one of a SeparableConv2D holds two layers.
@@ -78,15 +78,14 @@ class weight_reader {
   weight_reader(file const& f, graph_view const& g, keras_h5_options const& o);
 
   /// Returns the numbers of each parameter, in typenet's layout. A parameter that the file lacks has none.
-  [[gnu::cold]] std::vector<std::vector<float>> read(loaded_weights& found) const;
+  std::vector<std::vector<float>> read(loaded_weights& found) const;
 
  private:
-  [[gnu::cold]] void list_unexpected(loaded_weights& found, std::vector<std::string> used,
-                                     std::vector<std::string> below) const;
-  [[gnu::cold]] void require_all(loaded_weights const& found) const;
+  void list_unexpected(loaded_weights& found, std::vector<std::string> used, std::vector<std::string> below) const;
+  void require_all(loaded_weights const& found) const;
   /// Checks that the model has as many activation layers as the options say. If branches have different lengths,
   /// activation layers change the order of the other layers, and weights of equal shape would be exchanged silently.
-  [[gnu::cold]] void check_activations() const;
+  void check_activations() const;
 
   file const& file_;
   graph_view graph_;
@@ -103,17 +102,17 @@ namespace dsl::TYPENET_MODE {
 /// empty group for each separate activation layer if options.groups is empty; load_weights of a model with the same
 /// layers can read the file. If several processes train together, only one of them should save. Throws option_error for
 /// invalid options, and file_error if the file cannot be written; an existing file is then unchanged.
-[[gnu::cold]] void save_keras_h5(engine& e, std::string const& path, keras_h5_options const& options = {});
-[[gnu::cold]] void save_keras_h5(trainer& t, std::string const& path, keras_h5_options const& options = {});
+void save_keras_h5(engine& e, std::string const& path, keras_h5_options const& options = {});
+void save_keras_h5(trainer& t, std::string const& path, keras_h5_options const& options = {});
 
 /// Loads the weights of a Keras file: float32 numbers without any change, float16 and bfloat16 numbers by exact
 /// conversion. The file's optimizer state is ignored, and the optimizer's slots stay as they are. A file that has none
 /// of the network's weights is an error, whatever the options are. Throws option_error, or file_error if the file
 /// cannot be read, is not one of Keras's, or has other weights (format_error); then nothing has changed. Processes that
 /// train together must all load the same file.
-[[gnu::cold]] loaded_weights load_keras_h5(engine& e, std::string const& path, keras_h5_options const& options = {});
-[[gnu::cold]] loaded_weights load_keras_h5(trainer& t, std::string const& path, keras_h5_options const& options = {});
-[[gnu::cold]] loaded_weights load_keras_h5(predictor& p, std::string const& path, keras_h5_options const& options = {});
+loaded_weights load_keras_h5(engine& e, std::string const& path, keras_h5_options const& options = {});
+loaded_weights load_keras_h5(trainer& t, std::string const& path, keras_h5_options const& options = {});
+loaded_weights load_keras_h5(predictor& p, std::string const& path, keras_h5_options const& options = {});
 
 }  // namespace dsl::TYPENET_MODE
 

@@ -21,7 +21,7 @@
 namespace dsl::keras_h5::detail::TYPENET_MODE {
 
 /// Returns what the options say about the layers of the Keras model.
-[[gnu::cold]] TYPENET_INLINE model_layers model_of(keras_h5_options const& o) {
+TYPENET_INLINE model_layers model_of(keras_h5_options const& o) {
   return {.fused_activations = o.fused_activations, .separable_convolutions = o.separable_convolutions};
 }
 

@@ -57,7 +57,7 @@ class image {
 namespace dsl::keras_h5::TYPENET_MODE {
 
 /// Writes a file atomically: an existing file is replaced only when the new one is complete. Throws file_error.
-[[gnu::cold]] void write(std::string const& path, std::vector<layer> const& layers);
+void write(std::string const& path, std::vector<layer> const& layers);
 
 }  // namespace dsl::keras_h5::TYPENET_MODE
 

@@ -27,13 +27,12 @@ class imported_network {
  public:
   /// Reads a network from the bytes of a file. `name` is the file's name in messages. If the weights are in further
   /// files, these must be in `folder`.
-  [[gnu::cold]] imported_network(std::string_view bytes, std::string name, std::string folder,
-                                 onnx_import_options const& o = {});
+  imported_network(std::string_view bytes, std::string name, std::string folder, onnx_import_options const& o = {});
   imported_network(imported_network const&) = delete;  // the graph points into the tree
   imported_network& operator=(imported_network const&) = delete;
 
   /// Returns a C++ header that defines NAMESPACE::model and asserts the shape of its output and its parameters.
-  [[gnu::cold]] std::string header(std::string const& namespace_name) const;
+  std::string header(std::string const& namespace_name) const;
 
   /// Returns the mean and the deviation with which the file normalises its inputs, if save_onnx wrote the file with
   /// .normalize. They are not part of the model. The names of the inputs are those of the model.
@@ -43,7 +42,7 @@ class imported_network {
   graph_view view() const { return graph_.view(); }
 
   /// Returns, for messages, which node of the file has become node n of the graph: node 7, "/conv1/Conv" (Conv).
-  [[gnu::cold]] std::string place(int n) const;
+  std::string place(int n) const;
 
   /// Returns the names that the model's parameters have in a .safetensors file, by parameter number.
   std::vector<std::string> const& weight_names() const { return names_; }
@@ -61,7 +60,7 @@ class imported_network {
 
 /// Reads an ONNX file as a network. Throws onnx_error, which names the operator, if the file is damaged or if typenet's
 /// layers and combinators cannot express it, and data_error if the file cannot be read.
-[[gnu::cold]] std::unique_ptr<imported_network> import_onnx(std::string const& path, onnx_import_options const& o = {});
+std::unique_ptr<imported_network> import_onnx(std::string const& path, onnx_import_options const& o = {});
 
 }  // namespace dsl::TYPENET_MODE
 

@@ -17,7 +17,7 @@ namespace dsl::detail::TYPENET_MODE {
 
 /// Returns how many operands an operator has that is computed during the import if all of them are constants; 0 for
 /// other operators.
-[[gnu::cold]] inline int onnx_folded_operands(std::string const& type) {
+inline int onnx_folded_operands(std::string const& type) {
   for (char const* each : {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Mod", "Equal", "Greater", "Less",
                            "GreaterOrEqual", "LessOrEqual", "And", "Or"})
     if (type == each) return 2;
@@ -28,14 +28,14 @@ namespace dsl::detail::TYPENET_MODE {
 }
 
 /// Whether an operator's result is true or false, which are 1 and 0.
-[[gnu::cold]] inline bool onnx_is_question(std::string const& type) {
+inline bool onnx_is_question(std::string const& type) {
   for (char const* each : {"Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual", "And", "Or", "Not"})
     if (type == each) return true;
   return false;
 }
 
 /// Returns the result of an operator on constants, as ONNX defines it.
-[[gnu::cold]] inline double onnx_computed(onnx_function const& f, double x, double y) {
+inline double onnx_computed(onnx_function const& f, double x, double y) {
   std::string const& type = f.what;
   auto const answer = [](bool holds) { return holds ? 1.0 : 0.0; };
   if (type == "Floor") return std::floor(x);

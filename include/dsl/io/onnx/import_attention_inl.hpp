@@ -36,15 +36,15 @@ TYPENET_INLINE onnx_value onnx_reader::unscaled(int i, double& factor) {
 }
 
 /// Returns the shape of a mask and the number of tokens that it would be for.
-[[gnu::cold]] inline std::string onnx_mask_text(onnx_products const& p, std::vector<std::int64_t> const& dims) {
+inline std::string onnx_mask_text(onnx_products const& p, std::vector<std::int64_t> const& dims) {
   std::string const windows = p.windows == 1 ? "" : counted(p.windows, "window") + " of ";
   return "a mask of shape " + onnx_dims_text(dims) + " for " + windows + counted(p.tokens(), "token");
 }
 
 /// Finds the rows or columns that the tokens of a window have, or all of them, in the part `at` of an axis, and appends
 /// the part that the axis of the windows must have. Returns false if the tokens do not fill the image.
-[[gnu::cold]] inline bool onnx_window_side(onnx_axis const& tokens, std::size_t& at, onnx_atom const& image,
-                                           window_side& found, onnx_axis& outside) {
+inline bool onnx_window_side(onnx_axis const& tokens, std::size_t& at, onnx_atom const& image, window_side& found,
+                             onnx_axis& outside) {
   bool const is_one = at >= tokens.size() || tokens[at].along != image.along;  // row or column
   onnx_atom const a = is_one ? onnx_atom{image.along} : tokens[at++];
   if (image.size % a.size != 0) return false;

@@ -28,17 +28,17 @@ using onnx_axis = std::vector<onnx_atom>;
 using onnx_axes = std::vector<onnx_axis>;
 
 /// Returns the axes of a value. They are (batch, channels, height, width), or (batch, features) if `rank` is 2.
-[[gnu::cold]] onnx_axes onnx_axes_of(shape const& s, int rank);
-[[gnu::cold]] std::int64_t onnx_size(onnx_axis const& a);
+onnx_axes onnx_axes_of(shape const& s, int rank);
+std::int64_t onnx_size(onnx_axis const& a);
 /// Returns the dims of a file's tensor that has these axes.
-[[gnu::cold]] std::vector<std::int64_t> onnx_dims(onnx_axes const& axes);
+std::vector<std::int64_t> onnx_dims(onnx_axes const& axes);
 
 /// Joins neighbouring parts of an axis that together form one run.
-[[gnu::cold]] void onnx_merge(onnx_axis& a);
+void onnx_merge(onnx_axis& a);
 
 /// Splits and joins axes so that they have these dims. Returns false if an axis would begin or end in the middle of a
 /// part.
-[[gnu::cold]] bool onnx_reshape(onnx_axes& axes, std::vector<std::int64_t> const& dims);
+bool onnx_reshape(onnx_axes& axes, std::vector<std::int64_t> const& dims);
 
 }  // namespace dsl::detail::TYPENET_MODE
 

@@ -32,20 +32,20 @@ struct onnx_constant {
 };
 
 /// Returns the product of dims, or -1 if one of the dims is negative or the product exceeds 2^40.
-[[gnu::cold]] std::int64_t onnx_count(std::vector<std::int64_t> const& dims);
+std::int64_t onnx_count(std::vector<std::int64_t> const& dims);
 /// Returns the dims of a tensor as text: {1, 64, 8, 8} -> "[1, 64, 8, 8]". Of a longer list, such as one of indices,
 /// the text has the first 16 numbers.
-[[gnu::cold]] std::string onnx_dims_text(std::vector<std::int64_t> const& dims);
+std::string onnx_dims_text(std::vector<std::int64_t> const& dims);
 /// Returns a tensor's type and dims as text: "floats of shape [1, 64]".
-[[gnu::cold]] std::string onnx_tensor_text(onnx_constant const& c);
+std::string onnx_tensor_text(onnx_constant const& c);
 
 /// Returns the decimal number with the fewest digits that becomes this float: 0.1 for 0.1F.
-[[gnu::cold]] double onnx_decimal(float value);
+double onnx_decimal(float value);
 /// Returns a number as C++ source with the fewest digits: "0.001", "1e-05".
-[[gnu::cold]] std::string onnx_digits(float value);
+std::string onnx_digits(float value);
 
 /// Returns a tensor with these dims whose numbers are not set yet.
-[[gnu::cold]] onnx_constant onnx_empty(std::vector<std::int64_t> const& dims, bool is_whole);
+onnx_constant onnx_empty(std::vector<std::int64_t> const& dims, bool is_whole);
 /// Copies number `from` of tensor `a` to place `to` of tensor `b`, which has the same type.
 inline void onnx_copy(onnx_constant const& a, std::size_t from, onnx_constant& b, std::size_t to) {
   if (a.is_whole)
@@ -55,26 +55,25 @@ inline void onnx_copy(onnx_constant const& a, std::size_t from, onnx_constant& b
 }
 
 /// Returns dims with as many axes of size 1 in front as are needed for at least `rank` dims.
-[[gnu::cold]] std::vector<std::int64_t> onnx_widened(std::vector<std::int64_t> dims, std::size_t rank);
+std::vector<std::int64_t> onnx_widened(std::vector<std::int64_t> dims, std::size_t rank);
 
 /// Finds the place of an element of a tensor that is repeated along axes of size 1 until it has the dims `wide`.
 class onnx_spread {
  public:
-  [[gnu::cold]] onnx_spread(std::vector<std::int64_t> const& narrow, std::vector<std::int64_t> const& wide);
+  onnx_spread(std::vector<std::int64_t> const& narrow, std::vector<std::int64_t> const& wide);
   /// Returns the number of the narrow tensor that is number i of the wide one.
-  [[gnu::cold]] std::size_t operator()(std::size_t i) const;
+  std::size_t operator()(std::size_t i) const;
 
  private:
   std::vector<std::size_t> wide_, strides_;
 };
 
 /// Returns a tensor with its axes in another order: axis i of the result is axis order[i] of `a`.
-[[gnu::cold]] onnx_constant onnx_transposed(onnx_constant const& a, std::vector<int> const& order);
+onnx_constant onnx_transposed(onnx_constant const& a, std::vector<int> const& order);
 /// Returns the `size` elements begin, begin + step, ... along one axis. All of them must lie within the axis.
-[[gnu::cold]] onnx_constant onnx_taken(onnx_constant const& a, std::size_t axis,
-                                       std::vector<std::int64_t> const& indices);
+onnx_constant onnx_taken(onnx_constant const& a, std::size_t axis, std::vector<std::int64_t> const& indices);
 /// Returns the tensors joined along one axis. Their other dims must be equal.
-[[gnu::cold]] onnx_constant onnx_joined(std::vector<onnx_constant const*> const& all, std::size_t axis);
+onnx_constant onnx_joined(std::vector<onnx_constant const*> const& all, std::size_t axis);
 
 }  // namespace dsl::detail::TYPENET_MODE
 

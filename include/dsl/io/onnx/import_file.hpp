@@ -25,7 +25,7 @@ class onnx_file {
  public:
   /// Reads a file that is given as bytes. `name` is the file's name in messages. If the weights are in further files,
   /// these must be in `folder`; if `folder` is empty, such files are an error. Throws onnx_error.
-  [[gnu::cold]] onnx_file(std::string_view bytes, std::string name, std::string folder);
+  onnx_file(std::string_view bytes, std::string name, std::string folder);
 
   onnx_messages::ModelProto const& model() const { return model_; }
   onnx_messages::GraphProto const& graph() const { return model_.graph(); }
@@ -35,15 +35,14 @@ class onnx_file {
 
   /// Returns a tensor's numbers. 16-bit and 64-bit floating-point numbers become floats. Throws onnx_error if the count
   /// of numbers does not match the tensor's dims.
-  [[gnu::cold]] onnx_constant read(onnx_messages::TensorProto const& t);
+  onnx_constant read(onnx_messages::TensorProto const& t);
 
   [[noreturn, gnu::cold]] void fail(onnx_fault which, std::string const& what) const;
 
  private:
-  [[gnu::cold]] void check_versions() const;
+  void check_versions() const;
   /// Returns the bytes of a tensor that are stored in another file.
-  [[gnu::cold]] std::string read_outside(onnx_messages::TensorProto const& t, std::string const& which,
-                                         std::uint64_t bytes);
+  std::string read_outside(onnx_messages::TensorProto const& t, std::string const& which, std::uint64_t bytes);
 
   onnx_messages::ModelProto model_{};
   std::string name_;
@@ -52,9 +51,9 @@ class onnx_file {
 };
 
 /// Reads the bytes of an ONNX file. Throws data_error if the file cannot be read.
-[[gnu::cold]] std::string read_onnx_bytes(std::string const& path);
+std::string read_onnx_bytes(std::string const& path);
 /// Returns the folder of a file's path, or "." if the path is only a name.
-[[gnu::cold]] std::string onnx_folder(std::string const& path);
+std::string onnx_folder(std::string const& path);
 
 }  // namespace dsl::detail::TYPENET_MODE
 

@@ -24,7 +24,7 @@
 namespace dsl::detail::TYPENET_MODE {
 
 /// Returns the name of a TensorProto's data type as onnx.proto has it.
-[[gnu::cold]] inline std::string onnx_type_name(int type) {
+inline std::string onnx_type_name(int type) {
   static constexpr char const* names[] = {"UNDEFINED",      "FLOAT",    "UINT8",        "INT8",           "UINT16",
                                           "INT16",          "INT32",    "INT64",        "STRING",         "BOOL",
                                           "FLOAT16",        "DOUBLE",   "UINT32",       "UINT64",         "COMPLEX64",

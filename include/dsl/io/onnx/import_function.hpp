@@ -70,24 +70,24 @@ inline constexpr int onnx_largest_function = 24;
 inline constexpr double onnx_largest_bound = 1e29;
 
 /// Whether typenet reads this operator as an elementwise one.
-[[gnu::cold]] bool onnx_is_elementwise(std::string const& type);
+bool onnx_is_elementwise(std::string const& type);
 
 /// Returns an operator's result for one or two numbers, as ONNX defines it; NaN for an unknown operator.
-[[gnu::cold]] double onnx_apply(onnx_function const& f, double x, double y);
+double onnx_apply(onnx_function const& f, double x, double y);
 
 /// Returns the value of f if `from` has the value x. Sets `depends` if f also reads a value other than `from`.
-[[gnu::cold]] double onnx_evaluate(onnx_function const& f, onnx_function const& from, double x, bool& depends);
+double onnx_evaluate(onnx_function const& f, onnx_function const& from, double x, bool& depends);
 
 /// Returns the other operand of an operator with two operands, one of which is a number; null for another operator.
-[[gnu::cold]] onnx_value onnx_beside_number(onnx_value const& f, char const* type, double& number);
+onnx_value onnx_beside_number(onnx_value const& f, char const* type, double& number);
 
 /// Finds a normalisation over the channels, written as operators: (x - mean) / sqrt(variance + epsilon). Returns x, or
 /// null if f is something else.
-[[gnu::cold]] onnx_value onnx_normalised(onnx_value const& f, double& epsilon);
+onnx_value onnx_normalised(onnx_value const& f, double& epsilon);
 
 /// Finds an activation that computes f from one of the values that f depends on; if there are several such values, uses
 /// the one nearest to f. Returns this value, or null if there is no such activation.
-[[gnu::cold]] onnx_value onnx_recognise(onnx_value const& f, onnx_activation& found);
+onnx_value onnx_recognise(onnx_value const& f, onnx_activation& found);
 
 }  // namespace dsl::detail::TYPENET_MODE
 

@@ -68,7 +68,7 @@ TYPENET_INLINE double onnx_evaluate(onnx_function const& f, onnx_function const&
 }
 
 /// Whether f, as a function of `from`, agrees at all sample points with an activation; if so, `found` is set to it.
-[[gnu::cold]] inline bool onnx_equals(onnx_function const& f, onnx_function const& from, onnx_activation& found) {
+inline bool onnx_equals(onnx_function const& f, onnx_function const& from, onnx_activation& found) {
   static constexpr double places[] = {-40, -9,   -6.5, -5.9, -4,  -3.1, -2.9, -2,   -1.3, -1,    -0.7, -0.3, -0.1,
                                       0,   0.1,  0.3,  0.7,  1,   1.3,  2,    2.9,  3.1,  4,     5.9,  6.5,  9,
                                       40,  -100, 100,  -500, 500, -1e4, 1e4,  -1e8, 1e8,  -1e30, 1e30};

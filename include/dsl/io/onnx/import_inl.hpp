@@ -32,7 +32,7 @@
 namespace dsl::detail::TYPENET_MODE {
 
 /// Whether a verdict is about the layer that node n belongs to, or about a layer around it.
-[[gnu::cold]] inline bool onnx_is_about(graph_view const& g, int n, verdict const& why) {
+inline bool onnx_is_about(graph_view const& g, int n, verdict const& why) {
   verdict here;
   place(g, n, here);
   bool same = here.depth >= why.depth;
@@ -41,13 +41,13 @@ namespace dsl::detail::TYPENET_MODE {
 }
 
 /// Returns what must hold by a rule. The rest of the rule's sentence is advice for networks that are written in C++.
-[[gnu::cold]] inline std::string onnx_rule_text(rule broken) {
+inline std::string onnx_rule_text(rule broken) {
   std::string_view const sentence = rules::sentence_of(broken);
   return std::string(sentence.substr(0, sentence.find(';')));
 }
 
 /// Returns text that can be put into a one-line comment.
-[[gnu::cold]] inline std::string onnx_comment(std::string_view text) {
+inline std::string onnx_comment(std::string_view text) {
   std::string all;
   for (char c : text.substr(0, 100)) all += c >= 0x20 && c < 0x7f && c != '\\' && c != '?' ? c : '_';
   return all;

@@ -29,7 +29,7 @@ struct onnx_graph {
 
 /// Makes the graph of a tree. The names in the tree must outlive the graph. If the tree breaks a rule, `why` names the
 /// rule.
-[[gnu::cold]] onnx_graph onnx_lower(onnx_network const& net, onnx_tree const& tree);
+onnx_graph onnx_lower(onnx_network const& net, onnx_tree const& tree);
 
 }  // namespace dsl::detail::TYPENET_MODE
 

@@ -23,22 +23,22 @@ class onnx_lowering {
  public:
   onnx_lowering(onnx_network const& net, builder& b, std::vector<int>& layers) : net_(net), b_(b), layers_(layers) {}
 
-  [[gnu::cold]] value children_of(onnx_tree const& t, value in);
+  value children_of(onnx_tree const& t, value in);
 
  private:
   onnx_layer const& layer(int n) const { return net_.layers[static_cast<std::size_t>(n)]; }
   /// Lowers a child of a list. If the child is a repeat, lowers each of the repeated layers.
-  [[gnu::cold]] value child(onnx_tree const& t, value in, int& index);
-  [[gnu::cold]] value inside(onnx_tree const& t, value in);
-  [[gnu::cold]] value branches(onnx_tree const& t, value in);
-  [[gnu::cold]] value one(onnx_layer const& l, value in);
+  value child(onnx_tree const& t, value in, int& index);
+  value inside(onnx_tree const& t, value in);
+  value branches(onnx_tree const& t, value in);
+  value one(onnx_layer const& l, value in);
 
   onnx_network const& net_;
   builder& b_;
   std::vector<int>& layers_;
 };
 
-[[gnu::cold]] inline name onnx_name_of(onnx_tree const& t) { return {t.name.data(), static_cast<int>(t.name.size())}; }
+inline name onnx_name_of(onnx_tree const& t) { return {t.name.data(), static_cast<int>(t.name.size())}; }
 
 TYPENET_INLINE value onnx_lowering::children_of(onnx_tree const& t, value in) {
   int index = 0;

@@ -31,7 +31,7 @@ TYPENET_INLINE std::string onnx_clean_path(std::string const& text) {
 }
 
 template <class Node>
-[[gnu::cold]] std::string onnx_find_name_scopes(Node const& n) {
+std::string onnx_find_name_scopes(Node const& n) {
   auto const is_scopes = [](auto const& entry) { return entry.key() == "pkg.torch.onnx.name_scopes"; };
   if constexpr (requires { n.metadata_props(); }) {
     for (auto const& entry : n.metadata_props())

@@ -10,7 +10,7 @@ namespace dsl::detail::TYPENET_MODE {
 
 /// Puts a tap behind each layer in `tapped`, and names the taps and their readers: skip1, skip2, ... In the tree, both
 /// have the numbers of their layers until then. A tap where a branch of a channel_split begins remains if it is read.
-[[gnu::cold]] void onnx_put_taps(onnx_tree& all, std::vector<char>& tapped);
+void onnx_put_taps(onnx_tree& all, std::vector<char>& tapped);
 
 }  // namespace dsl::detail::TYPENET_MODE
 

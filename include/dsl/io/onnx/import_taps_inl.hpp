@@ -14,7 +14,7 @@
 namespace dsl::detail::TYPENET_MODE {
 
 /// Puts a tap behind each layer that a from<...> reads.
-[[gnu::cold]] inline void onnx_put_tap(onnx_tree& t, std::vector<char>& tapped) {
+inline void onnx_put_tap(onnx_tree& t, std::vector<char>& tapped) {
   using word = onnx_tree::word;
   bool const splits = t.what == word::channel_split;
   bool const joins = splits || t.what == word::concat || t.what == word::add || t.what == word::multiply;
@@ -39,7 +39,7 @@ namespace dsl::detail::TYPENET_MODE {
 }
 
 /// Names taps. A name is free again after its last reader, so that equal blocks have equal names.
-[[gnu::cold]] inline void onnx_name_taps(onnx_tree& t) {
+inline void onnx_name_taps(onnx_tree& t) {
   using word = onnx_tree::word;
   std::vector<onnx_tree*> marks;  // in the order in which they run
   auto const collect = [&](auto const& self, onnx_tree& x) -> void {

@@ -32,12 +32,12 @@ TYPENET_INLINE bool onnx_pads_same(onnx_network const& net, onnx_layer const& l)
 
 /// Returns a layer's option that has a number for rows and a number for columns: stride<2> if both are equal, otherwise
 /// stride<2, 1>.
-[[gnu::cold]] inline std::string onnx_pair_text(char const* name, int rows, int columns) {
+inline std::string onnx_pair_text(char const* name, int rows, int columns) {
   std::string const second = rows == columns ? "" : ", " + std::to_string(columns);
   return std::string(name) + "<" + std::to_string(rows) + second + ">";
 }
 
-[[gnu::cold]] inline std::string onnx_pad_text(option::pad const& p) {
+inline std::string onnx_pad_text(option::pad const& p) {
   std::string const top = std::to_string(p.top), left = std::to_string(p.left), bottom = std::to_string(p.bottom),
                     right = std::to_string(p.right);
   if (p.bottom != p.top || p.right != p.left) return "pad<" + top + ", " + left + ", " + bottom + ", " + right + ">";
@@ -45,7 +45,7 @@ TYPENET_INLINE bool onnx_pads_same(onnx_network const& net, onnx_layer const& l)
 }
 
 /// Returns a convolution along a sequence as C++ source.
-[[gnu::cold]] inline std::string onnx_conv1d_text(onnx_network const& net, onnx_layer const& l) {
+inline std::string onnx_conv1d_text(onnx_network const& net, onnx_layer const& l) {
   window_side const side = l.what.window.columns();
   option::pad const& z = l.zeros;
   std::string text = "conv1d<" + std::to_string(l.out.channels) + ", " + std::to_string(side.size);
@@ -62,7 +62,7 @@ TYPENET_INLINE bool onnx_pads_same(onnx_network const& net, onnx_layer const& l)
 }
 
 /// Returns a layer as C++ source, without frozen<...>.
-[[gnu::cold]] inline std::string onnx_plain_text(onnx_network const& net, onnx_layer const& l) {
+inline std::string onnx_plain_text(onnx_network const& net, onnx_layer const& l) {
   node const& x = l.what;
   window const& w = x.window;
   auto const size = [&] {
@@ -201,7 +201,7 @@ TYPENET_INLINE std::string onnx_input_text(shape const& s) {
 
 /// Returns text as a C++ string literal. The names of inputs and outputs come unchanged from the file, unlike those of
 /// layers, so characters that a literal would have to escape and those outside ASCII are replaced by underscores.
-[[gnu::cold]] inline std::string onnx_quoted(std::string const& text) {
+inline std::string onnx_quoted(std::string const& text) {
   std::string all = "\"";
   for (char c : text) {
     bool const plain = c >= 0x20 && c < 0x7f && c != '"' && c != '\\' && c != '?';

@@ -40,11 +40,11 @@ struct onnx_tree {
 /// paths to the join go through. Where branches share layers otherwise, the layers are in sequence, and taps skip over
 /// the distance. Branches of a concat that share layers are grouped: concat(a, b(x), c(x)) becomes concat(a, concat(b,
 /// c)(x)). If the graph is too large or does not depend on its input, throws an onnx_error that names the layer.
-[[gnu::cold]] onnx_tree onnx_tree_of(onnx_network& net, std::string const& file);
+onnx_tree onnx_tree_of(onnx_network& net, std::string const& file);
 
 /// Puts names around the layers, so that weights get the names of the file's paths. Also replaces equal neighbours by
 /// repeat<...>.
-[[gnu::cold]] void onnx_name_tree(onnx_network const& net, onnx_tree& tree);
+void onnx_name_tree(onnx_network const& net, onnx_tree& tree);
 
 }  // namespace dsl::detail::TYPENET_MODE
 

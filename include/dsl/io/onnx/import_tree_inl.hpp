@@ -32,7 +32,7 @@ class onnx_tree_maker {
         of_result_(live_),
         readers_(net.layers.size()) {}
 
-  [[gnu::cold]] onnx_tree make();
+  onnx_tree make();
 
  private:
   static constexpr int none = -1;
@@ -50,43 +50,42 @@ class onnx_tree_maker {
   }
   /// Returns the last layer that is on every path to a and on every path to b. Throws if the file has taken too many
   /// steps for this.
-  [[gnu::cold]] int common(int a, int b) const;
-  [[gnu::cold]] void find_dominators();
-  [[gnu::cold]] void find_outputs();
+  int common(int a, int b) const;
+  void find_dominators();
+  void find_outputs();
   /// Decides behind which layer of the result each further output begins: as early as its operands and those further
   /// outputs that it depends on allow, or, if the tree is flat, where its first layer is in the file.
-  [[gnu::cold]] void place_outputs();
+  void place_outputs();
   /// Whether operands of a join that share layers are not next to each other.
-  [[gnu::cold]] bool is_tangled(int n) const;
+  bool is_tangled(int n) const;
   /// Returns some operands of a concat in an order in which those that share layers after layer `from` are neighbours.
-  [[gnu::cold]] std::vector<std::size_t> untangled(std::vector<int> const& in, std::vector<std::size_t> all,
-                                                   int from) const;
+  std::vector<std::size_t> untangled(std::vector<int> const& in, std::vector<std::size_t> all, int from) const;
   /// Reorders the operands of tangled concats, and the weights of the convolution after them to match.
   /// The path of such a convolution ends with _reordered.
-  [[gnu::cold]] void sort_concats();
+  void sort_concats();
   /// Returns the layers that compute layer `to` from layer `from`, without those that earlier branches contain.
-  [[gnu::cold]] onnx_tree way(int from, int to, int depth);
+  onnx_tree way(int from, int to, int depth);
   /// Returns the numbers of these layers, in order. Layers inside the branches of a join are not among them.
-  [[gnu::cold]] std::vector<int> chain(int from, int to, int depth);
+  std::vector<int> chain(int from, int to, int depth);
   /// Whether the layers between join n and its dominator can be its branches: nothing else reads them, and branches
   /// share only layers that another branch ends with or, of a concat, begins with.
-  [[gnu::cold]] bool is_nested(int n, int depth);
+  bool is_nested(int n, int depth);
   /// Appends a from<...> if the value that follows is not that of layer `from`.
-  [[gnu::cold]] void read_from(int from, int& current, onnx_tree& to);
+  void read_from(int from, int& current, onnx_tree& to);
   /// Returns a join whose operands are named, but for the one that the layer before it computes.
-  [[gnu::cold]] onnx_tree flat_join(int n, int current);
-  [[gnu::cold]] onnx_tree from_tap(int n);
+  onnx_tree flat_join(int n, int current);
+  onnx_tree from_tap(int n);
   /// Whether the layers of a tree run in the order in which the file has them.
-  [[gnu::cold]] bool in_order(onnx_tree const& t, int& last) const;
-  [[gnu::cold]] onnx_tree join(int n, int from, int depth);
+  bool in_order(onnx_tree const& t, int& last) const;
+  onnx_tree join(int n, int from, int depth);
   /// Returns the branches from layer `from` to the operands of join n. Of a concat, operands that share layers are one
   /// branch.
-  [[gnu::cold]] std::vector<onnx_tree> branches(int n, std::vector<int> const& inputs, int from, int depth);
+  std::vector<onnx_tree> branches(int n, std::vector<int> const& inputs, int from, int depth);
   /// Returns one branch of concat n, for some of its operands. All of these depend on layer `deep`.
-  [[gnu::cold]] onnx_tree inner_concat(int n, std::vector<int> const& inputs, int from, int deep, int depth);
+  onnx_tree inner_concat(int n, std::vector<int> const& inputs, int from, int deep, int depth);
   /// Whether a layer is computed in each branch that reads it, because it costs nothing.
   bool is_repeated(int n) const { return !is_flat_ && layer(n).what.kind == op::flatten; }
-  [[gnu::cold]] void add_outputs(int n, onnx_tree& to);
+  void add_outputs(int n, onnx_tree& to);
 
   onnx_network& net_;
   std::string const& file_;

@@ -14,11 +14,11 @@ namespace dsl::detail::TYPENET_MODE {
 
 /// Returns the nodes of a graph that ONNX files contain. These are all nodes except those that do nothing in inference
 /// or only change a shape.
-[[gnu::cold]] std::vector<int> onnx_nodes_in_files(graph_view const& g);
+std::vector<int> onnx_nodes_in_files(graph_view const& g);
 
 /// Requires that a file's network has the same structure as `g`. Otherwise throws an onnx_error that names the first
 /// difference.
-[[gnu::cold]] void require_same_structure(graph_view const& g, imported_network const& net, std::string const& file);
+void require_same_structure(graph_view const& g, imported_network const& net, std::string const& file);
 
 }  // namespace dsl::detail::TYPENET_MODE
 
@@ -29,9 +29,9 @@ namespace dsl::TYPENET_MODE {
 /// softmax at its end. If the structure differs, throws an onnx_error that names the first node and layer that differ,
 /// and leaves the weights unchanged. If save_onnx wrote the file with .normalize, the normalisation of its inputs
 /// becomes that of the network; other files do not change the normalisation.
-[[gnu::cold]] void load_onnx(engine& e, std::string const& path, onnx_import_options const& o = {});
-[[gnu::cold]] void load_onnx(trainer& t, std::string const& path, onnx_import_options const& o = {});
-[[gnu::cold]] void load_onnx(predictor& p, std::string const& path, onnx_import_options const& o = {});
+void load_onnx(engine& e, std::string const& path, onnx_import_options const& o = {});
+void load_onnx(trainer& t, std::string const& path, onnx_import_options const& o = {});
+void load_onnx(predictor& p, std::string const& path, onnx_import_options const& o = {});
 
 }  // namespace dsl::TYPENET_MODE
 

@@ -21,7 +21,7 @@
 namespace dsl::detail::TYPENET_MODE {
 
 /// Whether ONNX files lack this node, because it does nothing in inference or flattens a value that is flat already.
-[[gnu::cold]] inline bool onnx_is_left_out(graph_view const& g, node const& x) {
+inline bool onnx_is_left_out(graph_view const& g, node const& x) {
   return x.kind == op::dropout || x.kind == op::stochastic_depth || x.kind == op::transfer ||
          (x.kind == op::flatten && g.input_shape(x).is_flat());
 }
@@ -35,7 +35,7 @@ TYPENET_INLINE std::vector<int> onnx_nodes_in_files(graph_view const& g) {
 
 /// Returns the nodes that compute a node's operands, as indices into `nodes`, the list of nodes that files contain. The
 /// operands of a sum may be in any order in a file, so their indices are sorted.
-[[gnu::cold]] inline std::vector<int> onnx_operands(graph_view const& g, std::vector<int> const& nodes, node const& x) {
+inline std::vector<int> onnx_operands(graph_view const& g, std::vector<int> const& nodes, node const& x) {
   std::vector<int> places;
   for (int i = 0; i < x.inputs; ++i) {
     int from = g.tensors[g.input(x, i)].producer;
@@ -47,8 +47,7 @@ TYPENET_INLINE std::vector<int> onnx_nodes_in_files(graph_view const& g) {
 }
 
 /// Whether two nodes compute the same function, apart from their weights.
-[[gnu::cold]] inline bool onnx_computes_the_same(graph_view const& a, node const& x, graph_view const& b,
-                                                 node const& y) {
+inline bool onnx_computes_the_same(graph_view const& a, node const& x, graph_view const& b, node const& y) {
   return x.kind == y.kind && a.output_shape(x) == b.output_shape(y) && x.window == y.window && x.groups == y.groups &&
          x.function == y.function && static_cast<float>(x.rate) == static_cast<float>(y.rate) &&
          static_cast<float>(x.epsilon) == static_cast<float>(y.epsilon) &&
@@ -56,7 +55,7 @@ TYPENET_INLINE std::vector<int> onnx_nodes_in_files(graph_view const& g) {
          x.counts_padding == y.counts_padding && (x.parameters == y.parameters);
 }
 
-[[gnu::cold]] inline std::string onnx_node_text(graph_view const& g, node const& x) {
+inline std::string onnx_node_text(graph_view const& g, node const& x) {
   shape const& s = g.output_shape(x);
   std::string const size =
       s.is_flat() ? std::to_string(s.channels)
@@ -107,7 +106,7 @@ TYPENET_INLINE void require_same_structure(graph_view const& g, imported_network
 }
 
 /// Returns a file's normalisation under the names of the network's inputs. Both have the same structure.
-[[gnu::cold]] inline normalization onnx_normalization(graph_view const& g, imported_network const& net) {
+inline normalization onnx_normalization(graph_view const& g, imported_network const& net) {
   normalization all = net.normalization();
   graph_view const f = net.view();
   for (input_moments& m : all.inputs) {

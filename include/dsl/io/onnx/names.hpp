@@ -11,7 +11,7 @@
 namespace dsl::detail::TYPENET_MODE {
 
 /// Throws option_error if a text for the file is not UTF-8. `what` names the text in the message.
-[[gnu::cold]] void require_onnx_text(std::string const& text, std::string const& what);
+void require_onnx_text(std::string const& text, std::string const& what);
 
 /// The names in an ONNX file, which are all different. Weights have the names that other frameworks give them.
 /// Operations are named by their place in the tree of modules, as in files of PyTorch's exporter:
@@ -19,16 +19,16 @@ namespace dsl::detail::TYPENET_MODE {
 class onnx_names {
  public:
   /// Throws option_error if a name of an input, output or weight is empty, not unique, or not UTF-8.
-  [[gnu::cold]] onnx_names(graph_view const& g, onnx_options const& o);
+  onnx_names(graph_view const& g, onnx_options const& o);
 
   std::vector<std::string> weights;  // per parameter
 
   /// Returns the name for the next operation of this type in a scope.
-  [[gnu::cold]] std::string operation(int scope, std::string const& type);
-  [[gnu::cold]] std::string unused(std::string const& name);
+  std::string operation(int scope, std::string const& type);
+  std::string unused(std::string const& name);
 
  private:
-  [[gnu::cold]] void take(std::string const& name, char const* what);
+  void take(std::string const& name, char const* what);
 
   torch_tree tree_;
   std::set<std::string> taken_;

@@ -21,19 +21,19 @@ inline constexpr int onnx_opset = 17;
 
 namespace dsl::detail::TYPENET_MODE {
 
-[[gnu::cold]] void require_onnx_size(long long bytes, char const* what);
+void require_onnx_size(long long bytes, char const* what);
 
-[[gnu::cold]] void write_onnx_weights(engine& e, std::vector<std::string> const& names, onnx_messages::GraphProto& to);
+void write_onnx_weights(engine& e, std::vector<std::string> const& names, onnx_messages::GraphProto& to);
 
 /// Returns the name of the graph. If a network consists of a single type, it is the name of this type: "minigooglenet".
-[[gnu::cold]] std::string onnx_graph_name(graph_view const& g);
+std::string onnx_graph_name(graph_view const& g);
 
-[[gnu::cold]] std::string onnx_text(shape const& s);
+std::string onnx_text(shape const& s);
 
-[[gnu::cold]] void write_onnx_metadata(onnx_options const& o, onnx_messages::ModelProto& to);
+void write_onnx_metadata(onnx_options const& o, onnx_messages::ModelProto& to);
 
 /// Warns that a file does not contain the normalisation of its inputs, and writes this into the file.
-[[gnu::cold]] void tell_of_normalization(onnx_messages::ModelProto& to);
+void tell_of_normalization(onnx_messages::ModelProto& to);
 
 }  // namespace dsl::detail::TYPENET_MODE
 
@@ -43,16 +43,16 @@ namespace dsl::TYPENET_MODE {
 /// weights as floats, unchanged. Images are (batch, channels, height, width); features, and outputs of flatten, dense
 /// and softmax, are (batch, units). A network on several devices becomes one graph. Throws onnx_error if the network
 /// cannot be written, and option_error for names that clash and for text that is not UTF-8.
-[[gnu::cold]] std::string serialize_onnx(engine& e, onnx_options const& o = {});
+std::string serialize_onnx(engine& e, onnx_options const& o = {});
 
 /// Returns the bytes of an ONNX file for a trainer's network.
-[[gnu::cold]] std::string serialize_onnx(trainer& t, onnx_options const& o = {});
+std::string serialize_onnx(trainer& t, onnx_options const& o = {});
 
 /// Writes serialize_onnx() to a file atomically: an existing file is replaced only when the new one is complete. If
 /// several processes train together, only one of them should save. Throws the errors of serialize_onnx(), and
 /// file_error if the file cannot be written.
 template <class Trained>  // a trainer or its engine
-[[gnu::cold]] void save_onnx(Trained& t, std::string const& path, onnx_options const& o = {}) {
+void save_onnx(Trained& t, std::string const& path, onnx_options const& o = {}) {
   std::string const bytes = serialize_onnx(t, o);
   atomic_file to(path, "onnx");
   to.write(bytes);

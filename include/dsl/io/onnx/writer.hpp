@@ -23,13 +23,13 @@ namespace dsl::detail::TYPENET_MODE {
 class onnx_writer {
  public:
   /// `by` is the normalisation that becomes part of the network, or null.
-  [[gnu::cold]] onnx_writer(graph_view const& g, onnx_options const& o, double momentum, onnx_messages::GraphProto& to,
-                            normalization const* by = nullptr);
+  onnx_writer(graph_view const& g, onnx_options const& o, double momentum, onnx_messages::GraphProto& to,
+              normalization const* by = nullptr);
 
   std::vector<std::string> const& weights() const { return names_.weights; }
 
   /// Writes all nodes. Throws onnx_error for a custom operation for which the options name no operator.
-  [[gnu::cold]] void write();
+  void write();
 
  private:
   /// The two forms of a tensor, each by its name in the file. A name is empty until the form is needed.
@@ -50,109 +50,108 @@ class onnx_writer {
   dsl::shape const& in() const { return graph_.input_shape(*node_); }
   dsl::shape const& out() const { return graph_.output_shape(*node_); }
 
-  [[gnu::cold]] void write_node();
+  void write_node();
 
-  [[gnu::cold]] void write_input();
+  void write_input();
   /// Appends a Sub or a Div with a constant for each number of the current node, which is an input.
-  [[gnu::cold]] void normalize(char const* type, char const* name, std::vector<float> const& numbers, int rank);
+  void normalize(char const* type, char const* name, std::vector<float> const& numbers, int rank);
 
-  [[gnu::cold]] void write_convolution();
+  void write_convolution();
   /// Sets the attributes kernel, stride and dilation.
   void set_steps(onnx_messages::NodeProto& n);
   /// Sets the same attributes and the padding. The padding at the end is what the last window needs, and 0 if there are
   /// input rows that no window reads.
-  [[gnu::cold]] void set_window(onnx_messages::NodeProto& n, bool always_pads);
+  void set_window(onnx_messages::NodeProto& n, bool always_pads);
 
-  [[gnu::cold]] void write_transposed();
+  void write_transposed();
 
-  [[gnu::cold]] void write_batch_norm();
+  void write_batch_norm();
 
-  [[gnu::cold]] void write_activation();
+  void write_activation();
   /// Appends an operator that multiplies x by a number, which is the same for every input. Returns the product's name.
-  [[gnu::cold]] std::string multiplied(std::string const& x, char const* name, float by, int rank);
+  std::string multiplied(std::string const& x, char const* name, float by, int rank);
 
-  [[gnu::cold]] void write_pool(char const* type);
+  void write_pool(char const* type);
 
-  [[gnu::cold]] void write_custom();
+  void write_custom();
 
   /// Appends an operator on all operands of the node. They are in their common form, or in the flat form if their forms
   /// differ.
-  [[gnu::cold]] onnx_messages::NodeProto& join(char const* type);
+  onnx_messages::NodeProto& join(char const* type);
 
   /// Appends a LayerNormalization. This operator works on the last dimensions, so an image's channels are moved there
   /// before it and back after it.
-  [[gnu::cold]] void write_layer_norm();
+  void write_layer_norm();
   /// Appends an InstanceNormalization between two Reshape operators, so that each group becomes one channel, and a
   /// BatchNormalization that only scales and shifts.
-  [[gnu::cold]] void write_group_norm();
-  [[gnu::cold]] void write_response_norm();
-  [[gnu::cold]] void refuse();
-  [[gnu::cold]] onnx_messages::NodeProto& finish(onnx_messages::NodeProto& n);
+  void write_group_norm();
+  void write_response_norm();
+  void refuse();
+  onnx_messages::NodeProto& finish(onnx_messages::NodeProto& n);
 
-  [[gnu::cold]] void write_softmax();
+  void write_softmax();
   /// Appends a Mul, which broadcasts like the layer multiply if both operands have four dimensions.
-  [[gnu::cold]] void write_product();
+  void write_product();
 
-  [[gnu::cold]] void write_upsampling();
-  [[gnu::cold]] void write_scale();
-  [[gnu::cold]] void write_slice();
-  [[gnu::cold]] void write_shuffle();
+  void write_upsampling();
+  void write_scale();
+  void write_slice();
+  void write_shuffle();
 
   /// Appends a Gather of the kernel's rows, by the tokens' numbers as integers.
-  [[gnu::cold]] void write_embedding();
-  [[gnu::cold]] void write_positions();
+  void write_embedding();
+  void write_positions();
   /// Appends a Concat with the token, as often as the batch has samples.
-  [[gnu::cold]] void write_class_token();
-  [[gnu::cold]] void write_token_slice();
-  [[gnu::cold]] void write_transposed_tokens();
-  [[gnu::cold]] void write_zero_padding();
+  void write_class_token();
+  void write_token_slice();
+  void write_transposed_tokens();
+  void write_zero_padding();
   /// Appends the matrix products and the Softmax that attention consists of, since opset 17 has no operator for
   /// attention. With these operators, a runtime needs memory for one number per pair of tokens.
-  [[gnu::cold]] void write_attention();
+  void write_attention();
   /// Returns the name of the input with all pixels in one row.
-  [[gnu::cold]] std::string as_row();
+  std::string as_row();
   std::string weight() const;
-  [[gnu::cold]] std::string scalar(char const* name, std::int64_t value);
+  std::string scalar(char const* name, std::int64_t value);
 
   std::string as_it_is() { return form(0, operand().rank); }
   /// Returns the name of operand i in the form with this rank. Appends the operators that convert it, if necessary.
-  [[gnu::cold]] std::string form(int i, int rank);
+  std::string form(int i, int rank);
   /// Returns the name of the constant with the axes that a flat value lacks, height and width.
-  [[gnu::cold]] std::string const& height_and_width();
+  std::string const& height_and_width();
 
   /// Adds the constants 0 and 6, the bounds of relu6, if they have not been added yet. Returns the name of the constant
   /// 0.
-  [[gnu::cold]] std::string const& zero_and_six();
-  [[gnu::cold]] std::string number(char const* name, float value);
+  std::string const& zero_and_six();
+  std::string number(char const* name, float value);
   /// Adds a constant tensor of one dimension, and returns its name.
-  [[gnu::cold]] std::string integers(char const* name, std::vector<std::int64_t> const& values);
-  [[gnu::cold]] std::string numbers(char const* name, std::vector<float> const& values);
+  std::string integers(char const* name, std::vector<std::int64_t> const& values);
+  std::string numbers(char const* name, std::vector<float> const& values);
 
-  [[gnu::cold]] onnx_messages::NodeProto& add_node(std::string const& type, std::vector<std::string> const& inputs);
+  onnx_messages::NodeProto& add_node(std::string const& type, std::vector<std::string> const& inputs);
   static std::vector<std::int64_t> dims_of(dsl::shape const& s, int rank);
   /// Names and describes the output of a node, and returns its name.
-  [[gnu::cold]] std::string output_of(onnx_messages::NodeProto& n, dsl::shape const& s, int rank);
-  [[gnu::cold]] std::string numbers_of(onnx_messages::NodeProto& n, std::vector<std::int64_t> const& dims);
-  [[gnu::cold]] std::string integers_of(onnx_messages::NodeProto& n, std::vector<std::int64_t> const& dims);
-  [[gnu::cold]] std::string described(onnx_messages::NodeProto& n, named v);
+  std::string output_of(onnx_messages::NodeProto& n, dsl::shape const& s, int rank);
+  std::string numbers_of(onnx_messages::NodeProto& n, std::vector<std::int64_t> const& dims);
+  std::string integers_of(onnx_messages::NodeProto& n, std::vector<std::int64_t> const& dims);
+  std::string described(onnx_messages::NodeProto& n, named v);
   /// Appends the operator that computes the value of the current node.
-  [[gnu::cold]] onnx_messages::NodeProto& append(std::string const& type, std::vector<std::string> const& inputs,
-                                                 int rank);
+  onnx_messages::NodeProto& append(std::string const& type, std::vector<std::string> const& inputs, int rank);
   void keep(int tensor, std::string const& name, int rank);
-  [[gnu::cold]] onnx_messages::NodeProto& parameters(onnx_messages::NodeProto& n);
+  onnx_messages::NodeProto& parameters(onnx_messages::NodeProto& n);
 
   /// Gives the outputs their names. The result's name comes from the options; the names of further outputs come from
   /// named_output<...>.
-  [[gnu::cold]] void name_outputs();
-  [[gnu::cold]] void name_output(int tensor, std::string const& own);
+  void name_outputs();
+  void name_output(int tensor, std::string const& own);
 
-  [[gnu::cold]] void describe(named const& v, onnx_messages::ValueInfoProto& to) const;
+  void describe(named const& v, onnx_messages::ValueInfoProto& to) const;
 
-  [[gnu::cold]] static onnx_messages::AttributeProto& attribute(char const* name, onnx_messages::NodeProto& n);
-  [[gnu::cold]] static void set(char const* name, int value, onnx_messages::NodeProto& n);
-  [[gnu::cold]] static void set(char const* name, char const* value, onnx_messages::NodeProto& n);
-  [[gnu::cold]] static void set(char const* name, double value, onnx_messages::NodeProto& n);
-  [[gnu::cold]] static void set(char const* name, std::initializer_list<long long> values, onnx_messages::NodeProto& n);
+  static onnx_messages::AttributeProto& attribute(char const* name, onnx_messages::NodeProto& n);
+  static void set(char const* name, int value, onnx_messages::NodeProto& n);
+  static void set(char const* name, char const* value, onnx_messages::NodeProto& n);
+  static void set(char const* name, double value, onnx_messages::NodeProto& n);
+  static void set(char const* name, std::initializer_list<long long> values, onnx_messages::NodeProto& n);
 
   graph_view const& graph_;
   onnx_options const& options_;

@@ -124,7 +124,7 @@ using dsl::detail::shown;
 enum class size_problem : unsigned char { none, overflow, part_of_a_byte };
 
 /// Computes the size of a tensor in bytes. Returns what is wrong if there is no such size.
-[[gnu::cold]] size_problem bytes_of(dtype type, std::vector<std::uint64_t> const& shape, std::uint64_t& bytes);
+size_problem bytes_of(dtype type, std::vector<std::uint64_t> const& shape, std::uint64_t& bytes);
 
 }  // namespace dsl::safetensors::detail::TYPENET_MODE
 

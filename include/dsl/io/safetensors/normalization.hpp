@@ -14,11 +14,11 @@
 /// deviation.
 namespace dsl::detail::TYPENET_MODE {
 
-[[gnu::cold]] void put_normalization(graph_view const& g, normalization const& n, safetensors::text_by_name& metadata);
+void put_normalization(graph_view const& g, normalization const& n, safetensors::text_by_name& metadata);
 
 /// Returns the normalisation stored in a file, or null if there is none. Throws format_error if the normalisation does
 /// not fit the network.
-[[gnu::cold]] std::shared_ptr<normalization const> saved_normalization(graph_view const& g, safetensors::file const& f);
+std::shared_ptr<normalization const> saved_normalization(graph_view const& g, safetensors::file const& f);
 
 }  // namespace dsl::detail::TYPENET_MODE
 
@@ -26,7 +26,7 @@ namespace dsl::TYPENET_MODE {
 
 /// Returns the metadata with which a .safetensors file has this normalisation of the inputs of a network, as
 /// save_safetensors writes it.
-[[gnu::cold]] safetensors::text_by_name normalization_metadata(graph_view const& g, normalization const& n);
+safetensors::text_by_name normalization_metadata(graph_view const& g, normalization const& n);
 
 }  // namespace dsl::TYPENET_MODE
 

@@ -13,7 +13,7 @@
 namespace dsl::safetensors::detail::TYPENET_MODE {
 
 /// Checks names, shapes and offsets against each other and against the number of bytes of data.
-[[gnu::cold]] void check(contents& c, header_parser const& parser, std::uint64_t data_bytes);
+void check(contents& c, header_parser const& parser, std::uint64_t data_bytes);
 
 }  // namespace dsl::safetensors::detail::TYPENET_MODE
 
@@ -21,7 +21,7 @@ namespace dsl::safetensors::TYPENET_MODE {
 
 /// Parses a file that is given as bytes. Checks every rule of the format; afterwards it is certain that each tensor's
 /// bytes exist and belong to no other tensor. `name` is the file's name in messages. Throws format_error.
-[[gnu::cold]] contents read_contents(std::string_view bytes, std::string const& name);
+contents read_contents(std::string_view bytes, std::string const& name);
 
 /// A file on disk, mapped into memory, so that the data of a tensor are read only when they are used. Throws file_error
 /// if the file cannot be read, and the derived format_error if the file breaks a rule of the format.
@@ -48,7 +48,7 @@ class file {
 };
 
 /// Converts 16-bit or 32-bit floating-point numbers to floats exactly. Returns false for other types.
-[[gnu::cold]] bool read_floats(dtype type, std::string_view bytes, float* out);
+bool read_floats(dtype type, std::string_view bytes, float* out);
 
 }  // namespace dsl::safetensors::TYPENET_MODE
 

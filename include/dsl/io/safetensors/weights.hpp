@@ -47,7 +47,7 @@ namespace dsl::detail::TYPENET_MODE {
 
 /// Returns the name of the num_batches_tracked that belongs to a running variance: "0.1.running_var" ->
 /// "0.1.num_batches_tracked".
-[[gnu::cold]] std::string batches_name(std::string const& variance);
+std::string batches_name(std::string const& variance);
 
 /// A tensor of a file that follows from the size of windows.
 struct derived_tensor {
@@ -66,29 +66,29 @@ class weight_reader {
 
   /// Returns the name that every weight of the network has in the file; it is empty for a weight that is in no part.
   /// Throws option_error if a part has no weights, or if two weights would have the same name.
-  [[gnu::cold]] std::vector<std::string> names_in_file(std::vector<std::string> const& names) const;
+  std::vector<std::string> names_in_file(std::vector<std::string> const& names) const;
   /// Compares the file with the network. Throws format_error for a difference that the options do not allow.
-  [[gnu::cold]] loaded_weights check(engine const& e, weight_layout const& layout, std::vector<std::string> const& own,
-                                     std::vector<std::string> const& names);
+  loaded_weights check(engine const& e, weight_layout const& layout, std::vector<std::string> const& own,
+                       std::vector<std::string> const& names);
   /// Whether a tensor has that shape. In PyTorch's files, sizes of 1 at the end are ignored, because the kernel of a
   /// 1x1 convolution may come from an nn.Linear.
-  [[gnu::cold]] bool has_shape(safetensors::tensor const& t, std::vector<std::uint64_t> const& shape) const;
-  [[gnu::cold]] void read(safetensors::tensor const& t, std::vector<float>& out) const;
+  bool has_shape(safetensors::tensor const& t, std::vector<std::uint64_t> const& shape) const;
+  void read(safetensors::tensor const& t, std::vector<float>& out) const;
 
  private:
   static std::string shown(std::string const& name) { return safetensors::detail::shown(name); }
 
-  [[gnu::cold]] void fits(safetensors::tensor const& t, std::vector<std::uint64_t> const& shape) const;
+  void fits(safetensors::tensor const& t, std::vector<std::uint64_t> const& shape) const;
   /// Throws format_error if a tensor has other numbers than the network's constant, which loading never changes.
-  [[gnu::cold]] void check_constant(safetensors::tensor const& t, parameter const& p) const;
-  [[gnu::cold]] long long read_batches(safetensors::tensor const& t) const;
+  void check_constant(safetensors::tensor const& t, parameter const& p) const;
+  long long read_batches(safetensors::tensor const& t) const;
   /// Whether a name in the file belongs to a part to be loaded.
-  [[gnu::cold]] bool is_wanted(std::string const& name) const;
-  [[gnu::cold]] void require_all(loaded_weights const& found, graph_view const& g) const;
+  bool is_wanted(std::string const& name) const;
+  void require_all(loaded_weights const& found, graph_view const& g) const;
   /// Returns the tensors that torchvision saves together with a weight of attention in windows. typenet does not store
   /// them, since the network's type determines them.
-  [[gnu::cold]] std::vector<derived_tensor> derived_from(graph_view const& g, int k, std::string const& name) const;
-  [[gnu::cold]] void check_derived(safetensors::tensor const& t, derived_tensor const& d) const;
+  std::vector<derived_tensor> derived_from(graph_view const& g, int k, std::string const& name) const;
+  void check_derived(safetensors::tensor const& t, derived_tensor const& d) const;
 
   safetensors::file const& file_;
   weights_options const& options_;
@@ -101,17 +101,16 @@ namespace dsl::TYPENET_MODE {
 /// Writes all parameters and running statistics as floats, under the names that they have in a PyTorch or Keras model
 /// with the same layers. If several processes train together, only one of them should save. If this fails, throws
 /// file_error and leaves an existing file unchanged.
-[[gnu::cold]] void save_safetensors(engine& e, std::string const& path, weights_options const& options = {});
-[[gnu::cold]] void save_safetensors(trainer& t, std::string const& path, weights_options options = {});
+void save_safetensors(engine& e, std::string const& path, weights_options const& options = {});
+void save_safetensors(trainer& t, std::string const& path, weights_options options = {});
 
 /// Loads the weights of a safetensors file: F32 numbers without any change, F16 and BF16 numbers by exact conversion.
 /// The optimizer's slots do not change. A file that has none of the network's weights is an error, whatever the options
 /// are. Throws file_error if the file cannot be read, breaks the format, or has other weights (format_error); then
 /// nothing has changed. Processes that train together must all load the same file.
-[[gnu::cold]] loaded_weights load_safetensors(engine& e, std::string const& path, weights_options const& options = {});
-[[gnu::cold]] loaded_weights load_safetensors(trainer& t, std::string const& path, weights_options const& options = {});
-[[gnu::cold]] loaded_weights load_safetensors(predictor& p, std::string const& path,
-                                              weights_options const& options = {});
+loaded_weights load_safetensors(engine& e, std::string const& path, weights_options const& options = {});
+loaded_weights load_safetensors(trainer& t, std::string const& path, weights_options const& options = {});
+loaded_weights load_safetensors(predictor& p, std::string const& path, weights_options const& options = {});
 
 }  // namespace dsl::TYPENET_MODE
 

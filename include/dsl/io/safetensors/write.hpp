@@ -24,11 +24,11 @@ struct source {
 
 namespace dsl::safetensors::detail::TYPENET_MODE {
 
-[[gnu::cold]] std::string quoted(std::string const& text, char const* what);
+std::string quoted(std::string const& text, char const* what);
 
 /// Returns what precedes the data in a file: the header's length and the header. Sorts the tensors in the order of
 /// their data in the file.
-[[gnu::cold]] std::string make_header(std::vector<source>& tensors, text_by_name metadata);
+std::string make_header(std::vector<source>& tensors, text_by_name metadata);
 
 }  // namespace dsl::safetensors::detail::TYPENET_MODE
 
@@ -36,12 +36,12 @@ namespace dsl::safetensors::TYPENET_MODE {
 
 /// Returns the bytes of a file. They are the same as those that the format's own library writes. Throws option_error
 /// for content that the format does not allow.
-[[gnu::cold]] std::string serialize(std::vector<source> tensors, text_by_name metadata = {});
+std::string serialize(std::vector<source> tensors, text_by_name metadata = {});
 
 /// Writes a file atomically: an existing file is replaced only when the new one is complete, and programs that have the
 /// old file open can still read it. Throws option_error for content that the format does not allow, and file_error if
 /// the file cannot be written.
-[[gnu::cold]] void write(std::string const& path, std::vector<source> tensors, text_by_name metadata = {});
+void write(std::string const& path, std::vector<source> tensors, text_by_name metadata = {});
 
 }  // namespace dsl::safetensors::TYPENET_MODE
 

@@ -102,7 +102,7 @@ T derivative(function f, T x, T y, T alpha) {
 
 /// Computes the function of each number. y may be the same memory as x.
 template <class T>
-[[gnu::cold]] void activation_forward(view<T const> const& x, view<T> const& y, function f, T alpha) {
+void activation_forward(view<T const> const& x, view<T> const& y, function f, T alpha) {
   for_each_channel(y, [&](int n, int c) {
     auto const in = x.pixels(n, c);
     auto const out = y.pixels(n, c);
@@ -113,8 +113,8 @@ template <class T>
 /// Computes the gradient from x, which is the activation's output or its input, depending on the function's entry in
 /// `activations`. dx may be the same memory as dy.
 template <class T>
-[[gnu::cold]] void activation_backward(view<T const> const& x, view<T const> const& dy, view<T> const& dx, function f,
-                                       T alpha, bool accumulate) {
+void activation_backward(view<T const> const& x, view<T const> const& dy, view<T> const& dx, function f, T alpha,
+                         bool accumulate) {
   for_each_channel(dx, [&](int n, int c) {
     auto const in = x.pixels(n, c);
     auto const from = dy.pixels(n, c);

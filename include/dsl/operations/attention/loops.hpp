@@ -57,7 +57,7 @@ void for_each_head(host::bound_step<T> const& b, int channels, F f) {
 
 /// Computes y = softmax(queries keys^T / sqrt(width)) values, one query at a time.
 template <class T, bool Causal>
-[[gnu::cold]] void attention_forward(host::bound_step<T> const& b, step_context const&) {
+void attention_forward(host::bound_step<T> const& b, step_context const&) {
   long long const tokens = b.x.shape.area();
   for_each_head(b, b.to.shape.channels, [&](attention_head<T> const& h) {
     for (long long i = 0; i < tokens; ++i) {
@@ -82,7 +82,7 @@ template <class T, bool Causal>
 /// (t_ij - sum_k p_ik t_ik), they are dv_j = sum_i p_ij dy_i, dq_i = scale sum_j d_ij k_j, dk_j = scale sum_i d_ij q_i.
 /// The weights are computed again for each query, as in FlashAttention (Dao et al. 2022).
 template <class T, bool Causal>
-[[gnu::cold]] void attention_backward(host::bound_step<T> const& b, step_context const&) {
+void attention_backward(host::bound_step<T> const& b, step_context const&) {
   if (!b.to.data) return;
   int const channels = b.dy.shape.channels;
   long long const tokens = b.x.shape.area();

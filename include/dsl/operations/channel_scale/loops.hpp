@@ -9,7 +9,7 @@ namespace dsl::plain::TYPENET_MODE {
 
 /// Computes y = gamma x for each channel. y may be x.
 template <class T>
-[[gnu::cold]] void channel_scale_forward(host::bound_step<T> const& b, step_context const&) {
+void channel_scale_forward(host::bound_step<T> const& b, step_context const&) {
   for_each_channel(b.to, [&](int n, int c) {
     auto const in = b.x.pixels(n, c);
     auto const out = b.to.pixels(n, c);
@@ -20,7 +20,7 @@ template <class T>
 
 /// Computes dx and each scale's gradient, which is a sum over samples and pixels in double. dx may be x or dy.
 template <class T>
-[[gnu::cold]] void channel_scale_backward(host::bound_step<T> const& b, step_context const&) {
+void channel_scale_backward(host::bound_step<T> const& b, step_context const&) {
   for (int c = 0; c < b.x.shape.channels; ++c) {
     double sum = 0;
     for (int n = 0; b.gradient(role::gamma) && n < b.x.batch; ++n) {

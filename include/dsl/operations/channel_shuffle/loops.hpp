@@ -9,7 +9,7 @@
 namespace dsl::plain::TYPENET_MODE {
 
 template <class T>
-[[gnu::cold]] void channel_shuffle_forward(host::bound_step<T> const& b, step_context const&) {
+void channel_shuffle_forward(host::bound_step<T> const& b, step_context const&) {
   for_each_channel(b.to, [&](int n, int c) {
     auto const in = b.x.pixels(n, host::shuffled_from(c, b.node->groups, b.to.shape.channels));
     auto const out = b.to.pixels(n, c);
@@ -18,7 +18,7 @@ template <class T>
 }
 
 template <class T>
-[[gnu::cold]] void channel_shuffle_backward(host::bound_step<T> const& b, step_context const&) {
+void channel_shuffle_backward(host::bound_step<T> const& b, step_context const&) {
   for_each_channel(b.dy, [&](int n, int c) {
     auto const from = b.dy.pixels(n, c);
     auto const to = b.to.pixels(n, host::shuffled_from(c, b.node->groups, b.to.shape.channels));

@@ -8,7 +8,7 @@
 namespace dsl::plain::TYPENET_MODE {
 
 template <class T>
-[[gnu::cold]] void channel_slice_forward(host::bound_step<T> const& b, step_context const&) {
+void channel_slice_forward(host::bound_step<T> const& b, step_context const&) {
   for_each_channel(b.to, [&](int n, int c) {
     auto const in = b.x.pixels(n, b.node->first_channel + c);
     auto const out = b.to.pixels(n, c);
@@ -19,7 +19,7 @@ template <class T>
 /// Computes the input's gradient. Channels outside the range get no gradient from this step: it writes zeros there,
 /// unless it accumulates.
 template <class T>
-[[gnu::cold]] void channel_slice_backward(host::bound_step<T> const& b, step_context const&) {
+void channel_slice_backward(host::bound_step<T> const& b, step_context const&) {
   int const first = b.node->first_channel, last = first + b.dy.shape.channels;
   for_each_channel(b.to, [&](int n, int c) {
     bool const sliced = c >= first && c < last;

@@ -8,7 +8,7 @@
 namespace dsl::plain::TYPENET_MODE {
 
 template <class T>
-[[gnu::cold]] void class_token_forward(host::bound_step<T> const& b, step_context const&) {
+void class_token_forward(host::bound_step<T> const& b, step_context const&) {
   for_each_channel(b.to, [&](int n, int c) {
     auto const in = b.x.pixels(n, c);
     auto const out = b.to.pixels(n, c);
@@ -19,7 +19,7 @@ template <class T>
 
 /// Computes dx and the gradient of the token, which is summed over samples in double.
 template <class T>
-[[gnu::cold]] void class_token_backward(host::bound_step<T> const& b, step_context const&) {
+void class_token_backward(host::bound_step<T> const& b, step_context const&) {
   for (int c = 0; c < b.dy.shape.channels; ++c) {
     double sum = 0;
     for (int n = 0; n < b.dy.batch; ++n) sum += static_cast<double>(b.dy(n, c, 0));

@@ -9,7 +9,7 @@ namespace dsl::plain::TYPENET_MODE {
 
 /// Runs the passes of conv2d with the roles of input and output exchanged.
 template <class T>
-[[gnu::cold]] void conv2d_transpose_forward(host::bound_step<T> const& b, step_context const&) {
+void conv2d_transpose_forward(host::bound_step<T> const& b, step_context const&) {
   conv2d_backward_data<T>(b.x, b.parameter(role::kernel), b.to, b.node->window, false, b.node->groups);
   T const* const bias = b.parameter(role::bias);
   for_each_channel(b.to, [&](int n, int c) {
@@ -19,7 +19,7 @@ template <class T>
 }
 
 template <class T>
-[[gnu::cold]] void conv2d_transpose_backward_weights(host::bound_step<T> const& b, step_context const&) {
+void conv2d_transpose_backward_weights(host::bound_step<T> const& b, step_context const&) {
   conv2d_backward_weights<T>(b.dy, b.x, b.gradient(role::kernel), nullptr, b.node->window, b.node->groups);
   for (int c = 0; b.gradient(role::bias) && c < b.dy.shape.channels; ++c) {
     double sum = 0;
@@ -34,7 +34,7 @@ template <class T>
 /// Computes dx as conv2d_forward without a bias. If another step has begun to write the gradient, the result is added
 /// to it.
 template <class T>
-[[gnu::cold]] void conv2d_transpose_backward_data(host::bound_step<T> const& b, step_context const&) {
+void conv2d_transpose_backward_data(host::bound_step<T> const& b, step_context const&) {
   window const& w = b.node->window;
   int const stride = w.columns().stride;
   channel_groups const group(b.dy.shape.channels, b.to.shape.channels, b.node->groups);

@@ -13,7 +13,7 @@ namespace dsl::plain::TYPENET_MODE {
 /// Zeroes random values and divides the other values by 1 - rate. The backward pass draws the same random numbers
 /// again. y may be the same memory as x. Channel 0 is the channel `first` of the sample.
 template <class T>
-[[gnu::cold]] void dropout(view<T const> x, view<T> y, dropout_draw const& draw, int first, bool accumulate) {
+void dropout(view<T const> x, view<T> y, dropout_draw const& draw, int first, bool accumulate) {
   T const scale = T(1) / (T(1) - static_cast<T>(draw.rate));
   detail::philox_block four{};
   for_each_channel(y, [&](int n, int c) {

@@ -11,7 +11,7 @@ namespace dsl::plain::TYPENET_MODE {
 /// Copies the row of each token. The kernel is (vocabulary, features), as in PyTorch. For a token outside the
 /// vocabulary, the row is NaNs.
 template <class T>
-[[gnu::cold]] void embedding_forward(host::bound_step<T> const& b, step_context const&) {
+void embedding_forward(host::bound_step<T> const& b, step_context const&) {
   int const features = b.to.shape.channels;
   for (int n = 0; n < b.to.batch; ++n)
     for (long long i = 0; i < b.to.shape.area(); ++i) {
@@ -24,7 +24,7 @@ template <class T>
 /// Computes the gradient of each row of the kernel, which is summed over the places of its token in the samples' order.
 /// The input's gradient is 0, since small changes of a token's number do not change the output.
 template <class T>
-[[gnu::cold]] void embedding_backward(host::bound_step<T> const& b, step_context const&) {
+void embedding_backward(host::bound_step<T> const& b, step_context const&) {
   int const features = b.dy.shape.channels;
   if (T* const all = b.gradient(role::kernel)) {
     for (long long k = 0; k < 1LL * b.node->groups * features; ++k) all[k] = 0;

@@ -9,7 +9,7 @@ namespace dsl::plain::TYPENET_MODE {
 
 /// Copies values between two layouts: the i-th value in (channel, row, column) order stays the i-th.
 template <class T>
-[[gnu::cold]] void reshape(view<T const> from, view<T> to, bool accumulate) {
+void reshape(view<T const> from, view<T> to, bool accumulate) {
   long long const from_area = from.shape.area();
   long long const to_area = to.shape.area();
   for (int n = 0; n < to.batch; ++n)

@@ -52,7 +52,7 @@ void for_each_group(shape const& s, int batch, int groups, F f) {
 
 /// Computes y = gamma (x - mean) / sqrt(variance + epsilon) + beta. y may be the same memory as x.
 template <class T>
-[[gnu::cold]] void group_norm_forward(host::bound_step<T> const& b, step_context const&) {
+void group_norm_forward(host::bound_step<T> const& b, step_context const&) {
   for_each_group(b.to.shape, b.to.batch, b.node->groups, [&](int n, channel_group const& g) {
     group_moments const m(b.x, n, g, b.node->epsilon);
     for (int c = g.first; c < g.first + g.count; ++c) {
@@ -67,7 +67,7 @@ template <class T>
 
 /// Computes the gradients of gamma and beta, which are summed over samples and pixels in double.
 template <class T>
-[[gnu::cold]] void group_norm_weights(host::bound_step<T> const& b) {
+void group_norm_weights(host::bound_step<T> const& b) {
   int const groups = b.node->groups, each = b.x.shape.channels / groups;
   constexpr int most = 256;  // channels at a time, whose sums fit on the stack
   for (int g = 0; g < groups; ++g)
@@ -94,7 +94,7 @@ template <class T>
 /// Computes dx = (g - mean(g) - h mean(g h)) / sqrt(variance + epsilon), with g = dy gamma and h the normalised x; the
 /// means are over the group. dx may be x or dy, or null.
 template <class T>
-[[gnu::cold]] void group_norm_backward(host::bound_step<T> const& b, step_context const&) {
+void group_norm_backward(host::bound_step<T> const& b, step_context const&) {
   if (b.gradient(role::gamma)) group_norm_weights(b);
   if (!b.to.data) return;
   long long const area = b.x.shape.area();

@@ -41,7 +41,7 @@ void for_each_vector(view<T> const& v, int heads, F f) {
 }
 
 template <class T>
-[[gnu::cold]] void head_norm_forward(host::bound_step<T> const& b, step_context const&) {
+void head_norm_forward(host::bound_step<T> const& b, step_context const&) {
   T const* const gamma = b.parameter(role::gamma);
   for_each_vector(b.to, b.node->groups, [&](int n, int part, int head, int first, int width, long long pixel) {
     head_vector<T const> const x{b.x, n, first, width, pixel};
@@ -58,7 +58,7 @@ template <class T>
 /// Computes dx = f (dy - u (u dy)) / |x|, with u = x / |x| and f the factor of the queries, and the gradient of gamma,
 /// which is the sum of f u dy over all queries if f is below 100.
 template <class T>
-[[gnu::cold]] void head_norm_backward(host::bound_step<T> const& b, step_context const&) {
+void head_norm_backward(host::bound_step<T> const& b, step_context const&) {
   T const* const gamma = b.parameter(role::gamma);
   detail::list<double> sums(b.node->groups, 0.0);
   for_each_vector(b.x, b.node->groups, [&](int n, int part, int head, int first, int width, long long pixel) {

@@ -34,7 +34,7 @@ struct pixel_moments {
 
 /// Computes y = gamma (x - mean) / sqrt(variance + epsilon) + beta. y may be x.
 template <class T>
-[[gnu::cold]] void layer_norm_forward(host::bound_step<T> const& b, step_context const&) {
+void layer_norm_forward(host::bound_step<T> const& b, step_context const&) {
   T const *const gamma = b.parameter(role::gamma), *const beta = b.parameter(role::beta);
   for (int n = 0; n < b.to.batch; ++n)
     for (long long pixel = 0; pixel < b.to.shape.area(); ++pixel) {
@@ -48,7 +48,7 @@ template <class T>
 /// Computes dx = (g - mean(g) - h mean(g h)) / sqrt(variance + epsilon), with g = dy gamma and h the normalised x. dx
 /// may be x or dy, or null; the gradients of gamma and beta are sums over samples and pixels in double.
 template <class T>
-[[gnu::cold]] void layer_norm_backward(host::bound_step<T> const& b, step_context const&) {
+void layer_norm_backward(host::bound_step<T> const& b, step_context const&) {
   int const channels = b.x.shape.channels;
   T const* const gamma = b.parameter(role::gamma);
   constexpr int most = 256;  // channels at a time, whose sums fit on the stack

@@ -46,7 +46,7 @@ class response {
 };
 
 template <class T>
-[[gnu::cold]] void local_response_norm_forward(host::bound_step<T> const& b, step_context const&) {
+void local_response_norm_forward(host::bound_step<T> const& b, step_context const&) {
   response const r(b);
   for_each_channel(b.to, [&](int n, int c) {
     for (long long i = 0; i < b.to.shape.area(); ++i)
@@ -56,7 +56,7 @@ template <class T>
 
 /// Computes dx. Since the size is odd, each channel is a neighbour of all channels that are its neighbours.
 template <class T>
-[[gnu::cold]] void local_response_norm_backward(host::bound_step<T> const& b, step_context const&) {
+void local_response_norm_backward(host::bound_step<T> const& b, step_context const&) {
   response const r(b);
   for_each_channel(b.to, [&](int n, int c) {
     for (long long i = 0; i < b.to.shape.area(); ++i) {

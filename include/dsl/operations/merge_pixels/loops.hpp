@@ -20,14 +20,14 @@ void for_each_merged(view<T> const& merged, shape const& image, F f) {
 }
 
 template <class T>
-[[gnu::cold]] void merge_pixels_forward(host::bound_step<T> const& b, step_context const&) {
+void merge_pixels_forward(host::bound_step<T> const& b, step_context const&) {
   for_each_merged(b.to, b.x.shape, [&](int n, int from_channel, long long from, int channel, int pixel) {
     b.to(n, channel, pixel) = b.x(n, from_channel, from);
   });
 }
 
 template <class T>
-[[gnu::cold]] void merge_pixels_backward(host::bound_step<T> const& b, step_context const&) {
+void merge_pixels_backward(host::bound_step<T> const& b, step_context const&) {
   if (!b.to.data) return;
   for_each_merged(b.dy, b.to.shape, [&](int n, int to_channel, long long to, int channel, int pixel) {
     add_to(b.to(n, to_channel, to), b.dy(n, channel, pixel), b.accumulate);

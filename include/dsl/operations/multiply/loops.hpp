@@ -18,7 +18,7 @@ struct broadcast {
 };
 
 template <class T>
-[[gnu::cold]] void multiply_forward(host::bound_step<T> const& b, step_context const&) {
+void multiply_forward(host::bound_step<T> const& b, step_context const&) {
   broadcast<T const> const first{b.x}, second{b.x2};
   for (int n = 0; n < b.to.batch; ++n)
     for (int c = 0; c < b.to.shape.channels; ++c) {
@@ -31,7 +31,7 @@ template <class T>
 /// Computes the gradient of one operand. It is dy times the other operand, summed over the channels and pixels to which
 /// the first operand was broadcast. Pixels are summed in double.
 template <class T>
-[[gnu::cold]] void multiply_backward(host::bound_step<T> const& b, step_context const&) {
+void multiply_backward(host::bound_step<T> const& b, step_context const&) {
   broadcast<T const> const other{b.x};
   bool const one_channel = b.to.shape.channels == 1;
   bool const one_pixel = b.to.shape.is_flat();

@@ -36,7 +36,7 @@ void for_each_window(shape const& in, shape const& out, window const& w, F f) {
 /// position of this value in the window, row-major; if several values are the largest, it is the position of the first.
 /// Padding is never the maximum.
 template <class T>
-[[gnu::cold]] void max_pool2d_forward(host::bound_step<T> const& b, step_context const&) {
+void max_pool2d_forward(host::bound_step<T> const& b, step_context const&) {
   window const& w = b.node->window;
   for_each_channel(b.to, [&](int n, int c) {
     auto const in = b.x.pixels(n, c);
@@ -55,7 +55,7 @@ template <class T>
 }
 
 template <class T>
-[[gnu::cold]] void max_pool2d_backward(host::bound_step<T> const& b, step_context const&) {
+void max_pool2d_backward(host::bound_step<T> const& b, step_context const&) {
   window const& w = b.node->window;
   for_each_channel(b.to, [&](int n, int c) {
     auto const from = b.dy.pixels(n, c);
@@ -75,7 +75,7 @@ T numbers_in(pool_patch const& p, node const& n) {
 }
 
 template <class T>
-[[gnu::cold]] void avg_pool2d_forward(host::bound_step<T> const& b, step_context const&) {
+void avg_pool2d_forward(host::bound_step<T> const& b, step_context const&) {
   for_each_channel(b.to, [&](int n, int c) {
     auto const in = b.x.pixels(n, c);
     auto const out = b.to.pixels(n, c);
@@ -88,7 +88,7 @@ template <class T>
 }
 
 template <class T>
-[[gnu::cold]] void avg_pool2d_backward(host::bound_step<T> const& b, step_context const&) {
+void avg_pool2d_backward(host::bound_step<T> const& b, step_context const&) {
   for_each_channel(b.to, [&](int n, int c) {
     auto const from = b.dy.pixels(n, c);
     auto const to = b.to.pixels(n, c);

@@ -9,7 +9,7 @@ namespace dsl::plain::TYPENET_MODE {
 
 /// Adds the embedding, which is (pixels, channels) as in PyTorch, to each sample. y may be the same memory as x.
 template <class T>
-[[gnu::cold]] void position_embedding_forward(host::bound_step<T> const& b, step_context const&) {
+void position_embedding_forward(host::bound_step<T> const& b, step_context const&) {
   for_each_channel(b.to, [&](int n, int c) {
     auto const in = b.x.pixels(n, c);
     auto const out = b.to.pixels(n, c);
@@ -21,7 +21,7 @@ template <class T>
 /// Computes dx and the gradient of the embedding, which is summed over samples in double. dx may be the same memory as
 /// dy.
 template <class T>
-[[gnu::cold]] void position_embedding_backward(host::bound_step<T> const& b, step_context const&) {
+void position_embedding_backward(host::bound_step<T> const& b, step_context const&) {
   int const channels = b.dy.shape.channels;
   for (int c = 0; b.gradient(role::kernel) && c < channels; ++c)
     for (long long i = 0; i < b.dy.shape.area(); ++i) {

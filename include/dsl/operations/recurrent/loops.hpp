@@ -14,7 +14,7 @@ namespace dsl::plain::TYPENET_MODE {
 /// A step of an lstm or a gru: its sizes, and the numbers that it saves for the backward step.
 template <class T>
 struct recurrent_step {
-  [[gnu::cold]] explicit recurrent_step(host::bound_step<T> const& bound)
+  explicit recurrent_step(host::bound_step<T> const& bound)
       : b(bound),
         y(bound.step->what == action::forward ? bound.to.shape : bound.dy.shape),
         is_gru(bound.node->kind == op::gru),
@@ -54,7 +54,7 @@ inline double logistic(double x) { return 1 / (1 + detail::exp(-x)); }
 /// g, h = o tanh(c). A gru (Cho et al. 2014; in cuDNN's and PyTorch's form): r, z = logistic(W x + R h + b), n = tanh(W
 /// x + b + r (R h + b')), h = (1 - z) n + z h.
 template <class T>
-[[gnu::cold]] void recurrent_forward(host::bound_step<T> const& b, step_context const&) {
+void recurrent_forward(host::bound_step<T> const& b, step_context const&) {
   recurrent_step<T> const s(b);
   detail::zeros<double> memory;
   memory.allocate(3 * static_cast<std::size_t>(s.units));
@@ -133,7 +133,7 @@ gate_gradients gradients_of_gates(recurrent_step<T> const& s, int n, long long t
 
 /// Computes the gradients from the last position to the first (backpropagation through time).
 template <class T>
-[[gnu::cold]] void recurrent_backward(host::bound_step<T> const& b, step_context const&) {
+void recurrent_backward(host::bound_step<T> const& b, step_context const&) {
   recurrent_step<T> const s(b);
   long long const rows = 1LL * s.gates * s.units;
   auto const clear = [](T* at, long long count) {

@@ -9,7 +9,7 @@
 namespace dsl::plain::TYPENET_MODE {
 
 template <class T>
-[[gnu::cold]] void softmax_forward(view<T const> x, view<T> y) {
+void softmax_forward(view<T const> x, view<T> y) {
   for (int n = 0; n < y.batch; ++n)
     for (long long i = 0; i < y.shape.area(); ++i) {
       T largest = x(n, 0, i);
@@ -22,7 +22,7 @@ template <class T>
 }
 
 template <class T>
-[[gnu::cold]] void softmax_backward(view<T const> y, view<T const> dy, view<T> dx, bool accumulate) {
+void softmax_backward(view<T const> y, view<T const> dy, view<T> dx, bool accumulate) {
   for (int n = 0; n < y.batch; ++n)
     for (long long i = 0; i < y.shape.area(); ++i) {
       T product = 0;

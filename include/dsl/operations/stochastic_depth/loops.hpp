@@ -13,7 +13,7 @@ namespace dsl::plain::TYPENET_MODE {
 /// Draws one random number per sample. Some samples become zero, and the others are divided by 1 - rate. The backward
 /// pass draws the same numbers again. y may be the same memory as x.
 template <class T>
-[[gnu::cold]] void stochastic_depth(view<T const> x, view<T> y, dropout_draw const& draw, bool accumulate) {
+void stochastic_depth(view<T const> x, view<T> y, dropout_draw const& draw, bool accumulate) {
   T const scale = T(1) / (T(1) - static_cast<T>(draw.rate));
   for_each_channel(y, [&](int n, int c) {
     bool const keeps = draw.keeps(draw.four(static_cast<std::uint32_t>(n), 0).x[0]);

@@ -8,7 +8,7 @@
 namespace dsl::plain::TYPENET_MODE {
 
 template <class T>
-[[gnu::cold]] void token_slice_forward(host::bound_step<T> const& b, step_context const&) {
+void token_slice_forward(host::bound_step<T> const& b, step_context const&) {
   for_each_channel(b.to, [&](int n, int c) {
     auto const in = b.x.pixels(n, c);
     auto const out = b.to.pixels(n, c);
@@ -18,7 +18,7 @@ template <class T>
 
 /// Computes the input's gradient, which is 0 for tokens outside of the slice.
 template <class T>
-[[gnu::cold]] void token_slice_backward(host::bound_step<T> const& b, step_context const&) {
+void token_slice_backward(host::bound_step<T> const& b, step_context const&) {
   if (!b.to.data) return;
   long long const first = b.node->first_channel, last = first + b.dy.shape.area();
   for_each_channel(b.to, [&](int n, int c) {

@@ -8,14 +8,14 @@
 namespace dsl::plain::TYPENET_MODE {
 
 template <class T>
-[[gnu::cold]] void transpose_tokens_forward(host::bound_step<T> const& b, step_context const&) {
+void transpose_tokens_forward(host::bound_step<T> const& b, step_context const&) {
   for_each_channel(b.to, [&](int n, int c) {
     for (int p = 0; p < b.to.shape.width; ++p) b.to(n, c, p) = b.x(n, p, c);
   });
 }
 
 template <class T>
-[[gnu::cold]] void transpose_tokens_backward(host::bound_step<T> const& b, step_context const&) {
+void transpose_tokens_backward(host::bound_step<T> const& b, step_context const&) {
   if (!b.to.data) return;
   for_each_channel(b.to, [&](int n, int c) {
     for (int p = 0; p < b.to.shape.area(); ++p) add_to(b.to(n, c, p), b.dy(n, p, c), b.accumulate);

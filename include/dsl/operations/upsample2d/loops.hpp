@@ -33,7 +33,7 @@ void for_each_neighbour(shape const& in, shape const& out, bool bilinear, F f) {
 }
 
 template <class T, bool Bilinear>
-[[gnu::cold]] void upsample2d_forward(host::bound_step<T> const& b, step_context const&) {
+void upsample2d_forward(host::bound_step<T> const& b, step_context const&) {
   for_each_channel(b.to, [&](int n, int c) {
     auto const in = b.x.pixels(n, c);
     auto const out = b.to.pixels(n, c);
@@ -46,7 +46,7 @@ template <class T, bool Bilinear>
 
 /// Adds to each input pixel the gradients of the output pixels that read it, with the same weights.
 template <class T, bool Bilinear>
-[[gnu::cold]] void upsample2d_backward(host::bound_step<T> const& b, step_context const&) {
+void upsample2d_backward(host::bound_step<T> const& b, step_context const&) {
   for_each_channel(b.to, [&](int n, int c) {
     auto const from = b.dy.pixels(n, c);
     auto const to = b.to.pixels(n, c);

@@ -98,7 +98,7 @@ struct window_scores {
 
 /// Computes y = softmax(queries keys^T factor + bias) values in each window, one query at a time.
 template <class T, bool Bounded>
-[[gnu::cold]] void window_attention_forward(host::bound_step<T> const& b, step_context const&) {
+void window_attention_forward(host::bound_step<T> const& b, step_context const&) {
   for_each_window(b, b.to.shape.channels, [&](attention_head<T> const& h, int head, token_windows const& all, int w) {
     window_scores<T, Bounded> const s{b, h, head, all, w};
     for (int i = 0; i < all.tokens(); ++i) {
@@ -121,7 +121,7 @@ template <class T, bool Bounded>
 /// Computes the gradients of queries, keys and values as attention does, if `inputs` is set, and calls f(sample, head,
 /// offset, gradient) with the gradient of each score, p_ij (t_ij - sum_k p_ik t_ik).
 template <class T, bool Bounded, class F>
-[[gnu::cold]] void for_each_score_gradient(host::bound_step<T> const& b, bool inputs, F f) {
+void for_each_score_gradient(host::bound_step<T> const& b, bool inputs, F f) {
   int const channels = b.dy.shape.channels;
   for (int n = 0; inputs && !b.accumulate && n < b.x.batch; ++n)
     for (int c = 0; c < b.x.shape.channels; ++c)
@@ -156,7 +156,7 @@ template <class T, bool Bounded, class F>
 /// Computes the gradients of the input and of the biases, which are sums over all pairs of tokens with the same offset,
 /// in double.
 template <class T>
-[[gnu::cold]] void window_attention_backward(host::bound_step<T> const& b, step_context const&) {
+void window_attention_backward(host::bound_step<T> const& b, step_context const&) {
   int const heads = b.node->groups;
   detail::list<double> biases(token_windows(*b.node, b.x.shape).offsets() * heads, 0.0);
   for_each_score_gradient<T, false>(b, b.to.data != nullptr,
@@ -168,7 +168,7 @@ template <class T>
 /// Computes the gradient of one operand: of the first one as for window_attention, or of the numbers that give the
 /// biases.
 template <class T>
-[[gnu::cold]] void bounded_window_attention_backward(host::bound_step<T> const& b, step_context const&) {
+void bounded_window_attention_backward(host::bound_step<T> const& b, step_context const&) {
   if (!b.to.data) return;
   if (b.to.shape.channels == 3 * b.dy.shape.channels)
     return for_each_score_gradient<T, true>(b, true, [](int, int, int, double) {});

@@ -17,7 +17,7 @@ inline double scaled_offset(int i, int size) {
 }
 
 template <class T>
-[[gnu::cold]] void window_offsets_forward(host::bound_step<T> const& b, step_context const&) {
+void window_offsets_forward(host::bound_step<T> const& b, step_context const&) {
   shape const& s = b.to.shape;
   for_each_channel(b.to, [&](int n, int c) {
     int const places = c == 0 ? s.height : s.width, next = c == 0 ? s.width : 1;  // rows or columns
@@ -31,7 +31,7 @@ template <class T>
 
 /// Computes the input's gradient, which is 0.
 template <class T>
-[[gnu::cold]] void window_offsets_backward(host::bound_step<T> const& b, step_context const&) {
+void window_offsets_backward(host::bound_step<T> const& b, step_context const&) {
   if (!b.to.data || b.accumulate) return;
   for_each_channel(b.to, [&](int n, int c) {
     for (long long i = 0; i < b.to.shape.area(); ++i) b.to(n, c, i) = 0;

@@ -9,7 +9,7 @@
 namespace dsl::plain::TYPENET_MODE {
 
 template <class T>
-[[gnu::cold]] void zero_pad2d_forward(host::bound_step<T> const& b, step_context const&) {
+void zero_pad2d_forward(host::bound_step<T> const& b, step_context const&) {
   window const& w = b.node->window;
   for_each_channel(b.to, [&](int n, int c) {
     auto const in = b.x.pixels(n, c);
@@ -24,7 +24,7 @@ template <class T>
 }
 
 template <class T>
-[[gnu::cold]] void zero_pad2d_backward(host::bound_step<T> const& b, step_context const&) {
+void zero_pad2d_backward(host::bound_step<T> const& b, step_context const&) {
   if (!b.to.data) return;
   window const& w = b.node->window;
   for_each_channel(b.to, [&](int n, int c) {

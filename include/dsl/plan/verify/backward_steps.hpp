@@ -10,7 +10,7 @@ class backward_steps : public forward_steps {
  protected:
   using forward_steps::forward_steps;
 
-  [[gnu::cold]] constexpr bool backward(step const& s, node const& x) {
+  constexpr bool backward(step const& s, node const& x) {
     progress& d = now_->nodes[s.node];
     operations::row const& row = facts_of(x);
     bool const in_two_steps = row.gradients == operations::gradient_steps::weights_and_data;
@@ -33,7 +33,7 @@ class backward_steps : public forward_steps {
   }
   /// Checks a backward step that computes one input's gradient. The first input's step also computes the parameters'
   /// gradients, and runs for these even if the input's gradient is not needed.
-  [[gnu::cold]] constexpr bool backward_of_input(step const& s, node const& x, operations::row const& row) {
+  constexpr bool backward_of_input(step const& s, node const& x, operations::row const& row) {
     progress const& d = now_->nodes[s.node];
     if (!is_edge(s, x) || s.edge > 1 || s.activation != d.activation)
       return breaks(plan_rule::steps_fit_their_node, s.node);
@@ -59,7 +59,7 @@ class backward_steps : public forward_steps {
     }
     return (!first || parameter_gradients(x)) && memory_.read_gradient(out) && (!wanted || memory_.contribute(in));
   }
-  [[gnu::cold]] constexpr bool copy_backward(step const& s, node const& x) {
+  constexpr bool copy_backward(step const& s, node const& x) {
     if (facts_of(x).gradients != operations::gradient_steps::copies || !is_edge(s, x) ||
         gradients_[micro_].shared[x.first_input + s.edge])
       return breaks(plan_rule::steps_fit_their_node, s.node);
@@ -69,7 +69,7 @@ class backward_steps : public forward_steps {
            memory_.read_gradient(x.output, slice_of(s, x)) && memory_.contribute(in);
   }
   /// Checks the gradients of a node's trainable parameters, except that of a bias that the batch's mean cancels.
-  [[gnu::cold]] constexpr bool parameter_gradients(node const& x) {
+  constexpr bool parameter_gradients(node const& x) {
     bool const without_bias = facts_.bias_is_cancelled(g_, x);
     for (int k = x.first_parameter; k < x.first_parameter + x.parameters; ++k) {
       if (!g_.parameters[k].trainable() || (without_bias && g_.parameters[k].role == role::bias)) continue;
@@ -89,7 +89,7 @@ class backward_steps : public forward_steps {
     return true;
   }
 
-  [[gnu::cold]] constexpr bool add_gradients(step const& s, node const& x) {
+  constexpr bool add_gradients(step const& s, node const& x) {
     int const k = s.operands > 0 ? p_.operands[s.first_operand].index : -1;
     bool const own = k >= x.first_parameter && k < x.first_parameter + x.parameters;
     if (!facts_.training || !own) return breaks(plan_rule::steps_fit_their_node, s.node);
@@ -101,7 +101,7 @@ class backward_steps : public forward_steps {
   }
 
   /// Checks an all_reduce. Executors sum from the first operand's beginning to the last one's end.
-  [[gnu::cold]] constexpr bool all_reduce(step const& s) {
+  constexpr bool all_reduce(step const& s) {
     constexpr plan_rule rule = plan_rule::gradients_are_reduced_once_when_they_are_whole;
     if (!facts_.training || p_.options.all_reduce_buckets == 0 || s.operands == 0) return breaks(rule);
     for (int i = 0; i < s.operands; ++i) {
@@ -122,7 +122,7 @@ class backward_steps : public forward_steps {
 
   /// Checks a step that measures the gradient norm: every gradient must be complete. Other checks ensure that none
   /// changes afterwards.
-  [[gnu::cold]] constexpr bool measure(step const& s) {
+  constexpr bool measure(step const& s) {
     constexpr plan_rule rule = plan_rule::gradients_are_measured_when_they_are_whole;
     if (!facts_.training || !p_.options.gradient_norm || measured_[s.device] >= 0 || micro_ != p_.micro_batches - 1)
       return breaks(rule);
@@ -138,7 +138,7 @@ class backward_steps : public forward_steps {
   }
 
   /// Checks an update. check() makes sure that no further step of the same device follows.
-  [[gnu::cold]] constexpr bool update(step const& s) {
+  constexpr bool update(step const& s) {
     if (!facts_.training) return breaks(plan_rule::parameters_are_updated_once_after_their_gradients);
     for (int d = 0; p_.options.gradient_norm && d < g_.size.devices; ++d) {
       if (measured_[d] < 0) return breaks(plan_rule::gradients_are_measured_when_they_are_whole);

@@ -17,7 +17,7 @@ struct facts {
   bool training = false;
   per_output<dsl::loss> loss = loss::categorical_crossentropy;
 
-  [[gnu::cold]] constexpr facts(graph_view const& g, plan_options const& o)
+  constexpr facts(graph_view const& g, plan_options const& o)
       : readers(g.size.tensors),
         reader(g.size.tensors, -1),
         needs_gradient(g.size.tensors),
@@ -39,11 +39,11 @@ struct facts {
   }
 
   /// Whether a node computes an output of the network, for which there is a loss.
-  [[gnu::cold]] static constexpr bool gives_output(graph_view const& g, int n) {
+  static constexpr bool gives_output(graph_view const& g, int n) {
     return n + 1 == g.size.nodes || g.nodes[n].further_output > 0;
   }
   /// Returns the number of the output that node n gives: 0 for the result, then 1, 2, ... in the order of the graph.
-  [[gnu::cold]] static constexpr int number_of_output(graph_view const& g, int n) {
+  static constexpr int number_of_output(graph_view const& g, int n) {
     if (n + 1 == g.size.nodes) return 0;
     int number = 0;
     for (int i = 0; i <= n; ++i) number += g.nodes[i].further_output > 0 ? 1 : 0;
@@ -51,7 +51,7 @@ struct facts {
   }
   /// Whether the loss replaces the backward step of an output's softmax or sigmoid. No other node may read the output
   /// then.
-  [[gnu::cold]] constexpr bool loss_from_logits(graph_view const& g, int n) const {
+  constexpr bool loss_from_logits(graph_view const& g, int n) const {
     node const& x = g.nodes[n];
     if (!gives_output(g, n) || readers[x.output] != 1) return false;
     dsl::loss const own = loss[number_of_output(g, n)];
@@ -60,25 +60,23 @@ struct facts {
                                                  : false;
   }
   /// Returns the tensor to whose gradient the loss of an output contributes.
-  [[gnu::cold]] constexpr int loss_target(graph_view const& g, int n) const {
+  constexpr int loss_target(graph_view const& g, int n) const {
     return loss_from_logits(g, n) ? g.input(g.nodes[n]) : g.nodes[n].output;
   }
 
-  [[gnu::cold]] constexpr bool only_reader(int tensor, int n) const {
-    return readers[tensor] == 1 && reader[tensor] == n;
-  }
+  constexpr bool only_reader(int tensor, int n) const { return readers[tensor] == 1 && reader[tensor] == n; }
 
   /// Whether a node is a convolution whose bias is cancelled by the batch's mean, because only a train-mode batch_norm
   /// reads its output. Such a bias is not added, its gradient stays zero, and the batch_norm adds it to the running
   /// mean.
-  [[gnu::cold]] constexpr bool bias_is_cancelled(graph_view const& g, node const& x) const {
+  constexpr bool bias_is_cancelled(graph_view const& g, node const& x) const {
     return training && x.kind == op::conv2d && readers[x.output] == 1 && reader[x.output] >= 0 &&
            g.nodes[reader[x.output]].kind == op::batch_norm && !g.nodes[reader[x.output]].frozen;
   }
 };
 
 /// Whether the output of a node may be the same memory as its input, under another name.
-[[gnu::cold]] constexpr bool only_renames(node const& x, bool training) {
+constexpr bool only_renames(node const& x, bool training) {
   operations::renames const when = facts_of(x).renames;
   return when == operations::renames::without_blocks || (when == operations::renames::in_inference && !training);
 }
@@ -93,7 +91,7 @@ struct sharing {
   list<bool> shared;   // per edge: whether reader and tensor share the buffer, so that nothing is copied
 
   constexpr sharing() = default;
-  [[gnu::cold]] constexpr sharing(graph_view const& g, placement const* at, bool training)
+  constexpr sharing(graph_view const& g, placement const* at, bool training)
       : parent(g.size.tensors, -1), root(g.size.tensors, -1), original(g.size.tensors, -1), shared(g.size.edges) {
     for (int n = 0; n < g.size.nodes; ++n) {
       node const& x = g.nodes[n];
@@ -131,7 +129,7 @@ struct layout {
   list<sharing> gradients;
 
   /// Requires that the tables of the plan have an entry for everything in the graph.
-  [[gnu::cold]] constexpr layout(graph_view const& g, plan const& p)
+  constexpr layout(graph_view const& g, plan const& p)
       : graph(g, p.options), activations(p.micro_batches), gradients(p.micro_batches) {
     for (int m = 0; m < p.micro_batches; ++m) {
       int const first = m * g.size.tensors;

@@ -10,7 +10,7 @@ class forward_steps : public step_state {
  protected:
   using step_state::step_state;
 
-  [[gnu::cold]] constexpr bool load(step const& s) {
+  constexpr bool load(step const& s) {
     if (s.node >= 0)
       return once(now_->nodes[s.node].forward, s.node) && memory_.write_activation(g_.nodes[s.node].output);
     if (s.operands == 0) return breaks(plan_rule::the_batch_is_loaded_first);
@@ -38,14 +38,14 @@ class forward_steps : public step_state {
     return micro_ > 0 || now_->batch.kept_labels == p_.labels || breaks(plan_rule::operands_are_what_the_step_needs);
   }
   /// Returns how many targets of a sample the output of node n is compared with, if each output has its own.
-  [[gnu::cold]] constexpr int numbers_wanted(int n) const {
+  constexpr int numbers_wanted(int n) const {
     shape const& out = g_.output_shape(g_.nodes[n]);
     target_kind const kind = p_.options.targets[facts::number_of_output(g_, n)];
     if (kind == target_kind::classes) return 1;
     return out.height * out.width * (kind == target_kind::values ? out.channels : 1);
   }
 
-  [[gnu::cold]] constexpr bool forward(step const& s, node const& x) {
+  constexpr bool forward(step const& s, node const& x) {
     operations::row const& row = facts_of(x);
     bool const nothing_to_do =
         x.kind == op::input || x.kind == op::concat ||
@@ -76,14 +76,14 @@ class forward_steps : public step_state {
     return (!facts_.needs_gradient[x.output] || keep(s.node, x)) && memory_.write_activation(g_.nodes[last].output);
   }
   /// Whether the step of node n may also compute `next`. No other node may read the value between the two.
-  [[gnu::cold]] constexpr bool fuses(int n, int next, op kind) {
+  constexpr bool fuses(int n, int next, op kind) {
     bool const allowed = is_node(next) && g_.nodes[next].kind == kind &&
                          (kind != op::activation || g_.nodes[next].function == function::relu) &&
                          facts_.only_reader(g_.nodes[n].output, next);
     return (allowed && once(now_->nodes[next].forward, next)) || breaks(plan_rule::fused_values_have_one_reader, next);
   }
   /// Checks a forward step that computes its value a second time.
-  [[gnu::cold]] constexpr bool forward_again(step const& s, node const& x) {
+  constexpr bool forward_again(step const& s, node const& x) {
     constexpr plan_rule rule = plan_rule::what_runs_again_repeats_the_first_time;
     progress& d = now_->nodes[s.node];
     bool const comes_from_elsewhere = x.kind == op::input || x.kind == op::transfer || x.kind == op::custom;
@@ -102,7 +102,7 @@ class forward_steps : public step_state {
     int const last = s.activation >= 0 ? s.activation : s.batch_norm >= 0 ? s.batch_norm : s.node;
     return memory_.write_activation(g_.nodes[last].output);
   }
-  [[gnu::cold]] constexpr bool parameters(node const& x) {
+  constexpr bool parameters(node const& x) {
     bool const without_bias = facts_.bias_is_cancelled(g_, x);
     for (int k = x.first_parameter; k < x.first_parameter + x.parameters; ++k) {
       dsl::parameter const& y = g_.parameters[k];
@@ -113,7 +113,7 @@ class forward_steps : public step_state {
     return true;
   }
   /// Checks what a forward step saves in addition to its output, if the output's gradient is needed.
-  [[gnu::cold]] constexpr bool keep(int n, node const& x) {
+  constexpr bool keep(int n, node const& x) {
     target const& to = p_.options.target;
     operations::kept const what = facts_of(x).kept;
     if (what == operations::kept::statistics) {
@@ -149,7 +149,7 @@ class forward_steps : public step_state {
     return true;
   }
 
-  [[gnu::cold]] constexpr bool copy_forward(step const& s, node const& x) {
+  constexpr bool copy_forward(step const& s, node const& x) {
     if (x.kind != op::concat || !is_edge(s, x) || activations_[micro_].shared[x.first_input + s.edge])
       return breaks(plan_rule::steps_fit_their_node, s.node);
     copies& d = now_->copied[x.first_input + s.edge];
@@ -158,7 +158,7 @@ class forward_steps : public step_state {
            memory_.write_activation(x.output, slice_of(s, x)) && comes_before_its_blocks_rest(s, x);
   }
   /// Checks the order of copies: executors that compute in whole blocks also write the rest of a tensor's last block.
-  [[gnu::cold]] constexpr bool comes_before_its_blocks_rest(step const& s, node const& x) {
+  constexpr bool comes_before_its_blocks_rest(step const& s, node const& x) {
     if (p_.options.target.channel_block == channels_last) return true;
     placement const& at = p_.activations[micro_ * g_.size.tensors + x.output];
     int const block = p_.buffers[at.buffer].block;
@@ -174,7 +174,7 @@ class forward_steps : public step_state {
     return true;
   }
 
-  [[gnu::cold]] constexpr bool compute_loss(step const& s) {
+  constexpr bool compute_loss(step const& s) {
     if (p_.options.mode == mode::inference || !facts::gives_output(g_, s.node))
       return breaks(plan_rule::the_loss_is_computed_once);
     int output = 0, outputs = 1;  // the result's loss comes first, then those of further outputs in graph order

@@ -7,7 +7,7 @@ namespace dsl::detail::checking {
 
 /// Returns the channel block that a tensor must have: 1 for images of fewer than 16 channels and for one pixel per
 /// channel, otherwise the target's; with channels_last all channels.
-[[gnu::cold]] constexpr int expected_block(graph_view const& g, target const& to, int tensor) {
+constexpr int expected_block(graph_view const& g, target const& to, int tensor) {
   node const* source = &g.nodes[g.tensors[tensor].producer];
   for (; source->kind == op::transfer; source = &g.nodes[g.tensors[g.input(*source)].producer]) {
   }
@@ -26,7 +26,7 @@ struct contents {
   int device = 0;
 };
 
-[[gnu::cold]] constexpr bool fits(plan const& p, int buffer, contents const& c) {
+constexpr bool fits(plan const& p, int buffer, contents const& c) {
   if (buffer < 0 || buffer >= p.buffers.size()) return false;
   dsl::buffer const& b = p.buffers[buffer];
   long long const blocks = (c.shape.channels + c.block - 1) / c.block;
@@ -36,12 +36,12 @@ struct contents {
 
 /// Returns the number of samples in a micro-batch. All micro-batches have the same size, except that the last one also
 /// has the remaining samples.
-[[gnu::cold]] constexpr int samples_in(plan const& p, int micro) {
+constexpr int samples_in(plan const& p, int micro) {
   int const each = p.options.batch / p.micro_batches;
   return micro + 1 < p.micro_batches ? each : p.options.batch - each * micro;
 }
 
-[[gnu::cold]] constexpr bool fits_tensor(graph_view const& g, plan const& p, int buffer, int tensor, int micro) {
+constexpr bool fits_tensor(graph_view const& g, plan const& p, int buffer, int tensor, int micro) {
   return fits(p, buffer,
               {.shape = g.shape_of(tensor),
                .block = expected_block(g, p.options.target, tensor),
@@ -51,7 +51,7 @@ struct contents {
 }
 
 /// Whether a buffer is aligned and is inside its device's part of its region. Slots have no buffers.
-[[gnu::cold]] constexpr bool lies_in_its_region(plan const& p, buffer const& b) {
+constexpr bool lies_in_its_region(plan const& p, buffer const& b) {
   if (b.device < 0 || b.device >= p.devices.size() || b.where == region::slots) return false;
   long long offset = b.offset;
   for (int d = p.devices.size() - 1; d > b.device; --d) offset -= p.devices[d].bytes[static_cast<int>(b.where)];
@@ -64,7 +64,7 @@ struct contents {
 class address_list {
  public:
   /// Inserts a buffer. Returns false if it overlaps a buffer that is in use.
-  [[gnu::cold]] constexpr bool insert(plan const& p, int buffer) {
+  constexpr bool insert(plan const& p, int buffer) {
     dsl::buffer const& b = p.buffers[buffer];
     range const own{b.offset, b.offset + b.bytes, buffer};
     int at = sorted_.size();
@@ -78,7 +78,7 @@ class address_list {
     sorted_.insert(at, own);
     return true;
   }
-  [[gnu::cold]] constexpr void erase(int buffer) {
+  constexpr void erase(int buffer) {
     int at = sorted_.size() - 1;
     while (sorted_[at].buffer != buffer) --at;
     sorted_.erase(at);
@@ -94,7 +94,7 @@ class address_list {
 };
 
 /// Checks the options, and the sizes of the tables that later checks index.
-[[gnu::cold]] constexpr plan_verdict check_tables(graph_view const& g, plan const& p) {
+constexpr plan_verdict check_tables(graph_view const& g, plan const& p) {
   plan_options const& o = p.options;
   target const& to = o.target;
   bool const positive = o.batch > 0 && o.optimizer_slots >= 0 && o.all_reduce_buckets >= 0 && to.channel_block >= 0 &&
@@ -122,7 +122,7 @@ class address_list {
 
 /// Checks that trainable parameters, running statistics and frozen parameters do not overlap, and that gradients and
 /// optimizer slots have their parameters' offsets, so that one loop over the regions updates them all.
-[[gnu::cold]] constexpr plan_verdict check_parameters(graph_view const& g, plan const& p) {
+constexpr plan_verdict check_parameters(graph_view const& g, plan const& p) {
   bool const training = p.options.mode == mode::training;
   address_list trained, running, frozen;
   for (int k = g.size.parameters - 1; k >= 0; --k) {
@@ -159,8 +159,8 @@ class address_list {
 /// Checks the placement of every tensor that has one: a root has a buffer of its own shape, a slice consists of whole
 /// channel blocks (or reaches to the buffer's end), and a tensor that only renames another one of a different shape is
 /// not stored in channel blocks.
-[[gnu::cold]] constexpr plan_verdict check_placements(graph_view const& g, plan const& p, placement const* at,
-                                                      sharing const& s, int micro) {
+constexpr plan_verdict check_placements(graph_view const& g, plan const& p, placement const* at, sharing const& s,
+                                        int micro) {
   for (int t = 0; t < g.size.tensors; ++t) {
     placement const& x = at[t];
     if (x.buffer < 0) continue;
@@ -189,7 +189,7 @@ class address_list {
 }
 
 /// Checks the placements of all tensors and parameters.
-[[gnu::cold]] constexpr plan_verdict check_layout(graph_view const& g, plan const& p, layout const& l) {
+constexpr plan_verdict check_layout(graph_view const& g, plan const& p, layout const& l) {
   for (int m = 0; m < p.micro_batches; ++m) {
     int const first = m * g.size.tensors;
     if (plan_verdict const v = check_placements(g, p, p.activations.begin() + first, l.activations[m], m); !v.holds())
@@ -208,7 +208,7 @@ struct lifetime {
 };
 
 /// Checks, in one pass over the steps, that no two buffers that are in use at the same time overlap.
-[[gnu::cold]] constexpr plan_verdict check_overlaps(plan const& p, list<lifetime> const& lifetimes) {
+constexpr plan_verdict check_overlaps(plan const& p, list<lifetime> const& lifetimes) {
   int const buffers = lifetimes.size();
   list<int> begins(p.steps.size(), -1), ends(p.steps.size(), -1);  // linked lists of buffers per step
   list<int> next_begin(buffers, -1), next_end(buffers, -1);

@@ -12,14 +12,14 @@ namespace dsl::detail::checking {
 /// the last step of that device that is certainly finished.
 class order_checker {
  public:
-  [[gnu::cold]] constexpr order_checker(plan const& p, int devices)
+  constexpr order_checker(plan const& p, int devices)
       : p_(p),
         devices_(devices),
         clocks_(p.steps.size() * devices, -1),
         latest_(devices, -1),
         writer_(p.buffers.size(), -1) {}
 
-  [[gnu::cold]] constexpr plan_verdict run() {
+  constexpr plan_verdict run() {
     int sums = -1;
     for (int s = 0; s < p_.steps.size(); ++s) {
       step const& x = p_.steps[s];
@@ -41,7 +41,7 @@ class order_checker {
     int buffer;
   };
 
-  [[gnu::cold]] constexpr bool tick(int s, step const& x) {
+  constexpr bool tick(int s, step const& x) {
     int const before = latest_[x.device];
     for (int d = 0; d < devices_ && before >= 0; ++d) clocks_[s * devices_ + d] = clocks_[before * devices_ + d];
     int const end = p_.waits.size();
@@ -58,11 +58,11 @@ class order_checker {
     latest_[x.device] = s;
     return true;
   }
-  [[gnu::cold]] constexpr bool is_behind(int later, int earlier) const {
+  constexpr bool is_behind(int later, int earlier) const {
     return clocks_[later * devices_ + p_.steps[earlier].device] >= earlier;
   }
 
-  [[gnu::cold]] constexpr bool is_ordered(int s, step const& x, operand const& o, int b) {
+  constexpr bool is_ordered(int s, step const& x, operand const& o, int b) {
     buffer const& at = p_.buffers[b];
     if (o.how == access::read) {
       if (at.device == x.device) return true;

@@ -23,7 +23,7 @@ struct buffer_state {
 /// operand. A call takes constant time, and more only if the value completes the inputs of concats.
 class replay {
  public:
-  [[gnu::cold]] constexpr replay(graph_view const& g, plan const& p, layout const& l)
+  constexpr replay(graph_view const& g, plan const& p, layout const& l)
       : g_(g),
         p_(p),
         activations_(l.activations),
@@ -46,11 +46,11 @@ class replay {
     turn_to(0);
   }
 
-  [[gnu::cold]] constexpr plan_verdict const& verdict() const { return verdict_; }
+  constexpr plan_verdict const& verdict() const { return verdict_; }
 
   /// Begins a step. The steps of one group run together: a buffer that one uses counts as in use from the group's first
   /// step on.
-  [[gnu::cold]] constexpr void begin(int index) {
+  constexpr void begin(int index) {
     step const* const before = step_ < 0 ? nullptr : &p_.steps[step_];  // of the part before, if it has ended
     step const& s = p_.steps[index];
     if (!before || s.group < 0 || s.group != before->group || s.what != before->what || s.micro != before->micro)
@@ -63,7 +63,7 @@ class replay {
     if (s.micro != micro_) turn_to(s.micro);
   }
   /// Selects the micro-batch that the functions below are about. It must exist.
-  [[gnu::cold]] constexpr void turn_to(int micro) {
+  constexpr void turn_to(int micro) {
     micro_ = micro;
     now_ = &micros_[micro];
     shared_activations_ = &activations_[micro];
@@ -71,15 +71,15 @@ class replay {
     activation_places_ = p_.activations.begin() + micro * g_.size.tensors;
     gradient_places_ = p_.gradients.begin() + micro * g_.size.tensors;
   }
-  [[gnu::cold]] constexpr bool end() { return at_ == end_ || breaks(plan_rule::operands_are_what_the_step_needs); }
-  [[gnu::cold]] constexpr bool breaks(plan_rule r, int index = -1) {
+  constexpr bool end() { return at_ == end_ || breaks(plan_rule::operands_are_what_the_step_needs); }
+  constexpr bool breaks(plan_rule r, int index = -1) {
     verdict_ = {.broken = r, .step = step_, .index = index};
     return false;
   }
 
   // ---- operands, in the order in which a step must have them ----
 
-  [[gnu::cold]] constexpr bool read_activation(int t) {
+  constexpr bool read_activation(int t) {
     if (!next(content::activation, access::read, t)) return false;
     int const second = second_buffer_of(t);
     bool const again = second >= 0 && current().buffer == second;
@@ -90,7 +90,7 @@ class replay {
   }
   /// Writes a whole output or, for a copy, the channels of a concat's output from `slice` on. If a step computes a
   /// value a second time, it writes to the second buffer.
-  [[gnu::cold]] constexpr bool write_activation(int t, int slice = 0) {
+  constexpr bool write_activation(int t, int slice = 0) {
     bool const again = now_running_->again;
     placement to = activation_places_[t];
     if (again) to.buffer = second_buffer_of(t);
@@ -102,13 +102,13 @@ class replay {
     return true;
   }
 
-  [[gnu::cold]] constexpr bool read_gradient(int t, int slice = 0) {
+  constexpr bool read_gradient(int t, int slice = 0) {
     if (!next(content::gradient, access::read, t) || !placed(gradient_places_[t], slice)) return false;
     if (!now_->gradient_begun[shared_gradients_->root[t]]) return breaks(plan_rule::every_read_has_its_write, t);
     if (now_->contributions[t] > 0) return breaks(plan_rule::gradients_are_complete_when_read, t);
     return holds(content::gradient, shared_gradients_->root[t]) && read();
   }
-  [[gnu::cold]] constexpr bool contribute(int t) {
+  constexpr bool contribute(int t) {
     int const root = shared_gradients_->root[t];
     bool const first = !now_->gradient_begun[root];
     bool const whole = shared_gradients_->original[t] == root;
@@ -121,19 +121,19 @@ class replay {
     return arrive_gradient(t);
   }
 
-  [[gnu::cold]] constexpr bool parameter(int k, access how) {
+  constexpr bool parameter(int k, access how) {
     return next(content::parameter, how, k) && placed({p_.parameter_buffers[k], 0}, 0) &&
            (how == access::read ? read() : write(false));
   }
   /// Uses the sum of all micro-batches' gradients of a parameter.
-  [[gnu::cold]] constexpr bool parameter_gradient(int k, access how = access::write) {
+  constexpr bool parameter_gradient(int k, access how = access::write) {
     return next(content::parameter_gradient, how, k) && placed({p_.parameter_gradient_buffers[k], 0}, 0) &&
            write(false);
   }
 
   /// Writes a value that is neither a tensor nor a parameter into any buffer that fits: the values that a node saves
   /// for its backward pass, labels, metrics, or a later micro-batch's gradient of a parameter.
-  [[gnu::cold]] constexpr bool write_other(content what, int index, contents const& c) {
+  constexpr bool write_other(content what, int index, contents const& c) {
     if (!next(what, access::write, index)) return false;
     if (!fits(p_, current().buffer, c) || current().channel != 0)
       return breaks(plan_rule::buffers_fit_what_they_hold, current().buffer);
@@ -142,12 +142,12 @@ class replay {
     state_->take(what, micro_, index);
     return true;
   }
-  [[gnu::cold]] constexpr bool read_other(content what, int index, int buffer, int channel = 0) {
+  constexpr bool read_other(content what, int index, int buffer, int channel = 0) {
     return next(what, access::read, index) && placed({buffer, channel}, 0) && holds(what, index) && read();
   }
 
   /// Adds to the metrics of an output that an earlier micro-batch wrote.
-  [[gnu::cold]] constexpr bool accumulate_metrics(int output) {
+  constexpr bool accumulate_metrics(int output) {
     if (!next(content::metrics, access::accumulate, output)) return false;
     int const b = current().buffer;
     if (b < 0 || b >= buffers_.size() || current().channel != 0)
@@ -157,25 +157,25 @@ class replay {
     return (kept || breaks(plan_rule::values_live_to_their_last_use, output)) && write(false);
   }
   /// Returns the buffer of an output's metrics, or -1.
-  [[gnu::cold]] constexpr int metrics_of(int output) const {
+  constexpr int metrics_of(int output) const {
     for (int b = 0; b < buffers_.size(); ++b)
       if (buffers_[b].is(content::metrics, 0, output)) return b;
     return -1;
   }
 
   /// Returns the operand that was checked last.
-  [[gnu::cold]] constexpr operand const& current() const { return *current_; }
+  constexpr operand const& current() const { return *current_; }
 
   // ---- what the host reads after the last step ----
 
-  [[gnu::cold]] constexpr bool stays_to_the_end(int buffer, content what, int index) {
+  constexpr bool stays_to_the_end(int buffer, content what, int index) {
     if (buffer < 0 || buffer >= buffers_.size() || !buffers_[buffer].is(what, micro_, index))
       return breaks(plan_rule::values_live_to_their_last_use, index);
     buffers_[buffer].life.last = p_.steps.size() - 1;
     return true;
   }
-  [[gnu::cold]] constexpr bool has_arrived(int t) const { return now_->missing[shared_activations_->original[t]] == 0; }
-  [[gnu::cold]] constexpr list<lifetime> lifetimes() const {
+  constexpr bool has_arrived(int t) const { return now_->missing[shared_activations_->original[t]] == 0; }
+  constexpr list<lifetime> lifetimes() const {
     list<lifetime> all(buffers_.size());
     for (int b = 0; b < buffers_.size(); ++b) all[b] = buffers_[b].life;
     return all;
@@ -183,7 +183,7 @@ class replay {
 
   /// Moves the state of the replay into a snapshot, or out of it.
   template <class Snapshot, class Move>
-  [[gnu::cold]] constexpr void exchange(Snapshot& s, Move move) {
+  constexpr void exchange(Snapshot& s, Move move) {
     move(buffers_, s.buffers);
     for (int m = 0; m < micros_.size(); ++m) {
       int const first = m * g_.size.tensors;
@@ -209,18 +209,18 @@ class replay {
   using state = buffer_state;
 
   /// Returns the buffer into which a tensor is computed a second time, or -1 if it is not.
-  [[gnu::cold]] constexpr int second_buffer_of(int t) const {
+  constexpr int second_buffer_of(int t) const {
     int const b = activation_places_[t].buffer;
     return b >= 0 && b < p_.again.size() ? p_.again[b] : -1;
   }
-  [[gnu::cold]] constexpr bool next(content what, access how, int index) {
+  constexpr bool next(content what, access how, int index) {
     if (at_ >= end_) return breaks(plan_rule::operands_are_what_the_step_needs);
     operand const& o = p_.operands[at_++];
     current_ = &o;
     return (o.what == what && o.how == how && o.index == index) ||
            breaks(plan_rule::operands_are_what_the_step_needs, index);
   }
-  [[gnu::cold]] constexpr bool placed(placement const& at, int slice) {
+  constexpr bool placed(placement const& at, int slice) {
     operand const& o = current();
     bool const right =
         at.buffer >= 0 && at.buffer < buffers_.size() && o.buffer == at.buffer && o.channel == at.channel + slice;
@@ -229,19 +229,19 @@ class replay {
     return true;
   }
 
-  [[gnu::cold]] constexpr bool holds(content what, int index) {
+  constexpr bool holds(content what, int index) {
     return state_->is(what, micro_, index) || breaks(plan_rule::values_live_to_their_last_use, index);
   }
   /// At the first write of a root, records that the root has the buffer, which ends the life of the buffer's former
   /// content. At later writes, checks that the root still has it.
-  [[gnu::cold]] constexpr bool owns(content what, int root, bool& begun) {
+  constexpr bool owns(content what, int root, bool& begun) {
     state& b = *state_;
     if (begun) return b.is(what, micro_, root) || breaks(plan_rule::values_live_to_their_last_use, root);
     b.take(what, micro_, root);
     return begun = true;
   }
 
-  [[gnu::cold]] constexpr bool read() {
+  constexpr bool read() {
     state& b = *state_;
     step const& s = *now_running_;
     bool const may_be_anothers = s.kind == op::transfer || current().what == content::squares;
@@ -255,7 +255,7 @@ class replay {
   }
   /// Checks a write. With `another_slice`, the buffer may have other slices of the same value, which other steps of a
   /// group have written.
-  [[gnu::cold]] constexpr bool write(bool another_slice) {
+  constexpr bool write(bool another_slice) {
     state& b = *state_;
     if (p_.buffers[current().buffer].device != now_running_->device)
       return breaks(plan_rule::steps_use_their_devices_memory, current().buffer);
@@ -268,14 +268,14 @@ class replay {
     use(b);
     return true;
   }
-  [[gnu::cold]] constexpr void use(state& b) const {
+  constexpr void use(state& b) const {
     if (b.life.first < 0) b.life.first = time_;
     b.life.last = time_;
   }
 
   /// Whether the current operand may be written into a buffer that its step reads. It may be if the channels are
   /// different, or if the operation is elementwise and the channels are the same.
-  [[gnu::cold]] constexpr bool overwrites_safely() {
+  constexpr bool overwrites_safely() {
     step const& s = *now_running_;
     operand const& w = current();
     for (int i = s.first_operand; i < at_ - 1; ++i) {
@@ -290,7 +290,7 @@ class replay {
     return true;
   }
   /// Whether a step's operation gives the same result if the result overwrites the operand `read`.
-  [[gnu::cold]] constexpr bool may_overwrite(step const& s, operand const& read) const {
+  constexpr bool may_overwrite(step const& s, operand const& read) const {
     if (s.node < 0) return false;
     operations::row const& row = facts_of(g_.nodes[s.node]);
     if (s.what == action::forward) return row.forward_in_place;
@@ -299,7 +299,7 @@ class replay {
     return row.gradient_over_input && read.index == g_.input(g_.nodes[s.node], s.edge);
   }
   /// Returns the number of the buffer's channels that a tensor operand covers.
-  [[gnu::cold]] constexpr long long extent(operand const& o) const {
+  constexpr long long extent(operand const& o) const {
     step const& s = *now_running_;
     bool const copies = s.what == action::copy_forward || s.what == action::copy_backward;
     int const tensor = copies ? g_.input(g_.nodes[s.node], s.edge) : o.index;
@@ -308,12 +308,12 @@ class replay {
 
   /// Records that a value, or a part of a concat's value, has been written; this may complete the concats that contain
   /// it.
-  [[gnu::cold]] constexpr void arrive(int t, list<int>& missing) const {
+  constexpr void arrive(int t, list<int>& missing) const {
     while (t >= 0 && --missing[t] == 0) t = shared_activations_->parent[t];
   }
   /// Records one contribution to a gradient. The last contribution also completes the gradients of the tensor's slices
   /// and of the tensor that it renames.
-  [[gnu::cold]] constexpr bool arrive_gradient(int tensor) {
+  constexpr bool arrive_gradient(int tensor) {
     list<int> arrived;
     for (int t = tensor;;) {
       if (--now_->contributions[t] < 0) return breaks(plan_rule::gradient_contributions_are_summed_once, t);

@@ -49,7 +49,7 @@ struct plan_verdict {
 };
 
 /// Returns the sentence of a rule, for messages at run time.
-[[gnu::cold]] constexpr char const* explain(plan_rule r) {
+constexpr char const* explain(plan_rule r) {
   switch (r) {
     case plan_rule::holds: return "the plan satisfies every rule";
     case plan_rule::tables_cover_the_graph:

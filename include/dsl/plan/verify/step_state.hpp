@@ -37,10 +37,10 @@ class step_state {
     bool reduced = false;  // whether it has been summed over all towers
   };
 
-  [[gnu::cold]] constexpr list<lifetime> lifetimes() const { return memory_.lifetimes(); }
+  constexpr list<lifetime> lifetimes() const { return memory_.lifetimes(); }
   /// Copies the state of the check into a snapshot, or from a snapshot.
   template <class Snapshot, class Move>
-  [[gnu::cold]] constexpr void exchange(Snapshot& s, Move move) {
+  constexpr void exchange(Snapshot& s, Move move) {
     memory_.exchange(s, move);
     for (int m = 0; m < micros_.size(); ++m) {
       move(micros_[m].nodes, s.nodes + m * g_.size.nodes);
@@ -60,7 +60,7 @@ class step_state {
     arrival batch{};
   };
 
-  [[gnu::cold]] constexpr step_state(graph_view const& g, plan const& p, layout const& l)
+  constexpr step_state(graph_view const& g, plan const& p, layout const& l)
       : g_(g),
         p_(p),
         facts_(l.graph),
@@ -77,22 +77,22 @@ class step_state {
     }
   }
 
-  [[gnu::cold]] constexpr bool breaks(plan_rule r, int index = -1) { return memory_.breaks(r, index); }
-  [[gnu::cold]] constexpr bool once(bool& done, int n) {
+  constexpr bool breaks(plan_rule r, int index = -1) { return memory_.breaks(r, index); }
+  constexpr bool once(bool& done, int n) {
     if (done) return breaks(plan_rule::every_node_runs_once, n);
     return done = true;
   }
-  [[gnu::cold]] constexpr bool is_node(int n) const { return n >= 0 && n < g_.size.nodes; }
-  [[gnu::cold]] constexpr bool is_edge(step const& s, node const& x) const { return s.edge >= 0 && s.edge < x.inputs; }
+  constexpr bool is_node(int n) const { return n >= 0 && n < g_.size.nodes; }
+  constexpr bool is_edge(step const& s, node const& x) const { return s.edge >= 0 && s.edge < x.inputs; }
   /// Returns the first channel of an input in its node's output: 0 except for a concat.
-  [[gnu::cold]] constexpr int slice_of(step const& s, node const& x) const {
+  constexpr int slice_of(step const& s, node const& x) const {
     int channel = 0;
     if (x.kind == op::concat)
       for (int i = 0; i < s.edge; ++i) channel += g_.input_shape(x, i).channels;
     return channel;
   }
   /// Whether a parameter's gradient is never written, because it is 0.
-  [[gnu::cold]] constexpr bool stays_zero(dsl::parameter const& x) const {
+  constexpr bool stays_zero(dsl::parameter const& x) const {
     return x.role == role::bias && facts_.bias_is_cancelled(g_, g_.nodes[x.node]);
   }
 

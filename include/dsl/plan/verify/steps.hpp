@@ -22,10 +22,10 @@ namespace dsl::detail::checking {
 ///   update           each device's sum of squares if measured; it works on whole regions
 class step_checker : public backward_steps {
  public:
-  [[gnu::cold]] constexpr step_checker(graph_view const& g, plan const& p, layout const& l) : backward_steps(g, p, l) {}
+  constexpr step_checker(graph_view const& g, plan const& p, layout const& l) : backward_steps(g, p, l) {}
 
   /// Checks the steps [first, end). If the last of them is the plan's last step, completes the check.
-  [[gnu::cold]] constexpr plan_verdict run(int first, int end) {
+  constexpr plan_verdict run(int first, int end) {
     for (int s = first; s < end; ++s)
       if (!check(s)) return memory_.verdict();
     if (end == p_.steps.size() && !check_end()) return memory_.verdict();
@@ -33,7 +33,7 @@ class step_checker : public backward_steps {
   }
 
  private:
-  [[gnu::cold]] constexpr bool check(int index) {
+  constexpr bool check(int index) {
     step const& s = p_.steps[index];
     if (s.micro < 0 || s.micro >= p_.micro_batches) return breaks(plan_rule::steps_fit_their_node);
     memory_.begin(index);
@@ -48,7 +48,7 @@ class step_checker : public backward_steps {
   }
 
   /// Checks the fields by which executors choose a kernel, or allow a transfer to read another device's memory.
-  [[gnu::cold]] constexpr bool names_its_node(step const& s) {
+  constexpr bool names_its_node(step const& s) {
     bool const of_no_node =
         s.what == action::load || s.what == action::all_reduce || s.what == action::measure || s.what == action::update;
     bool const computes_a_node = !of_no_node && s.what != action::loss;
@@ -61,7 +61,7 @@ class step_checker : public backward_steps {
     return (right && s.kind == kind && alone) || breaks(plan_rule::steps_fit_their_node, s.node);
   }
 
-  [[gnu::cold]] constexpr bool operands_of(step const& s) {
+  constexpr bool operands_of(step const& s) {
     switch (s.what) {
       case action::load: return load(s);
       case action::forward: return s.again ? forward_again(s, g_.nodes[s.node]) : forward(s, g_.nodes[s.node]);
@@ -84,7 +84,7 @@ class step_checker : public backward_steps {
   }
 
   /// Checks that no step is missing, and that the host finds what it reads after the run.
-  [[gnu::cold]] constexpr bool check_end() {
+  constexpr bool check_end() {
     bool const inference = p_.options.mode == mode::inference;
     for (int m = p_.micro_batches - 1; m >= 0; --m) {
       memory_.turn_to(m);

@@ -8,7 +8,7 @@ namespace dsl {
 /// Checks that two streams have the same result as the plan in its own order: of any two steps that share memory,
 /// unless both only read it, the later one must run after the earlier one. With channels last, tensors in different
 /// channels of one buffer share no memory. Returns the first step that may run too early, or -1.
-[[gnu::cold]] constexpr int first_race(graph_view const& g, plan const& p, plan_streams const& q) {
+constexpr int first_race(graph_view const& g, plan const& p, plan_streams const& q) {
   int const steps = p.steps.size();
   auto const holds_channels = [&](operand const& o) {
     return p.options.target.channel_block == channels_last &&

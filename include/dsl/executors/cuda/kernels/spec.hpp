@@ -76,7 +76,7 @@ namespace dsl::cu::kernels::detail::TYPENET_MODE {
 /// The largest count. Counts are ints in kernels, and the last block of a launch may exceed the count a little.
 inline constexpr long long largest_count = 2'000'000'000;
 
-[[gnu::cold]] inline int checked_count(std::string_view function, long long count) {
+inline int checked_count(std::string_view function, long long count) {
   if (count < 1 || count > largest_count)
     throw executor_error(dsl::detail::message({"cuda: ", std::string(function), " works on 1 to ", largest_count,
                                                " values at once; found ", count, "; use a smaller batch"}));
