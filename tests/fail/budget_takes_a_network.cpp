@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // LINES: 6
-// EXPECT: memory_budget: its third argument must be a network on one device, or a pipeline<...> of one, that has no budget yet
+// EXPECT: memory_budget: its third argument must be a network on one device, or a pipeline<...> of one, that has no budget yet; write memory_budget<64, 160_MiB, network<...>>, and put replicate<G, ...> around it, not inside
 // EXPECT-RE: budget_takes_a_network<.*(Batch=)?8, (Allowed=)?1048576(LL)?, (Thing=)?(dsl::replicate<2|towers)
 #include <dsl/dsl.hpp>
 #include <dsl/towers.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: memory_budget: its third argument must be a network on one device, or a pipeline<...> of one, that has no budget yet
+// EXPECT: memory_budget: its third argument must be a network on one device, or a pipeline<...> of one, that has no budget yet; write memory_budget<64, 160_MiB, network<...>>, and put replicate<G, ...> around it, not inside
 // EXPECT-RE: budget_takes_a_network<.*64, .*268435456
 // If a memory_budget<...> is refused, its constants are unknown, so an assertion about them gives no second error.
 #include <dsl/language.hpp>

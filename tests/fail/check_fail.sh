@@ -8,7 +8,7 @@
 #      Lines are counted from the first one that is about the error, without the source that nvcc quotes: 4, or as many
 #      as `// LINES: n` allows;
 #   3. the output has no more characters than `// CHARACTERS: n` allows.
-# What the compiler said goes to $TYPENET_MESSAGES/<name of FILE>.txt, where that folder is named: for docs.compiler_messages.
+# What the compiler said goes to $TYPENET_MESSAGES/<name of FILE>.txt, where that folder is named: for docs.compiler_messages_full.
 # $TYPENET_PRECOMPILED is the folder of precompile.sh, if that has run. With a precompiled header the compiler does not say
 # which line of FILE includes the header; where characters are counted, it is not used.
 set -euo pipefail

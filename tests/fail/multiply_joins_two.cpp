@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: multiply: there must be two branches
+// EXPECT: multiply: there must be two branches; for more, put one multiply into another
 // EXPECT-RE: dsl::at<0>, (Layer=)?dsl::multiply<.*dsl::conv2d<3, 3.*>, (Branches=)?3
 #include <dsl/language.hpp>
 
