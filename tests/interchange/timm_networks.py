@@ -24,6 +24,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import textwrap
 import warnings
 from pathlib import Path
 
@@ -59,7 +60,7 @@ KERAS = """
 ## Keras
 
 Two of Keras's 40 applications are not in `<dsl/models.hpp>`. `NASNetLarge` and `NASNetMobile` cannot be made with
-Keras's torch backend (Keras 3.15.1), which PyTorch's exporter needs; the table has timm's `nasnetalarge`.
+Keras's torch backend (Keras 3.15.1), which PyTorch's exporter needs; timm's `nasnetalarge` is among the networks above.
 `InceptionResNetV2`, which is in `<dsl/models.hpp>` as [`keras::inception_resnet_v2`](keras_models.md), is exported and
 converted, and its header compiles, but with 55,982,040 trainable weights instead of Keras's 55,813,192: Keras computes
 each batch normalisation with a multiplication and an addition, which become a `channel_scale` and a convolution.
@@ -203,8 +204,10 @@ def in_child(a, name):
 
 def expected():
     """Returns what docs/timm_networks.md says of each network: whether it is built."""
-    rows = re.findall(r"^\| `(\w+)` \|[^|]*\|[^|]*\| (.*) \|$", PAGE.read_text(), re.M) if PAGE.exists() else []
-    return {name: text.startswith("built") for name, text in rows}
+    text = PAGE.read_text() if PAGE.exists() else ""
+    built, _, refused = text.partition("| Network |")
+    return ({name: True for name in re.findall(r"`(\w+)`", built.partition("Built: ")[2])} |
+            {name: False for name in re.findall(r"^\| `(\w+)` \|", refused, re.M)})
 
 
 def shown(result):
@@ -220,18 +223,23 @@ def page(results, note):
     """Returns the text of docs/timm_networks.md."""
     import importlib.metadata as installed
 
-    rows, built, compared = [], 0, 0
-    for name, module in listed().items():
-        r = results.get(name, {"state": "not tried", "why": "not in this run"})
-        weights = f"{r['weights']:,}" if "weights" in r else ""
-        built += r["state"] == "built"
-        compared += "error" in r
-        rows.append(f"| `{name}` | {module} | {weights} | {shown(r)} |")
+    names = listed()
+    of = {name: results.get(name, {"state": "not tried", "why": "not in this run"}) for name in names}
+    built = [name for name in names if of[name]["state"] == "built"]
+    compared = sum("error" in r for r in of.values())
     versions = ", ".join(f"{p} {installed.version(p).split('+')[0]}" for p in ("torch", "timm", "onnxruntime"))
-    head = (f"{built} of {len(rows)} networks are built; {compared} of these are compared with onnxruntime."
-            f"{' ' + note if note else ''}\n\n"
-            "| Network | Module | Weights | Result |\n|---|---|---|---|\n")
-    return INTRO + head + "\n".join(rows) + f"\n\nVersions: {versions}.\n" + KERAS
+    return render([(name, of[name].get("error")) for name in built],
+                  [(name, shown(of[name])) for name in names if name not in built], compared, versions, note)
+
+
+def render(built, refused, compared, versions, note):
+    """Returns the page for networks that are built, with their differences, and for others, with the reasons."""
+    words = ", ".join(f"`{name}`" + (f" ({error:.1e})" if error is not None else "") for name, error in built)
+    head = (f"{len(built)} of {len(built) + len(refused)} networks are built; {compared} of these are compared with "
+            f"onnxruntime.{' ' + note if note else ''}")
+    table = "".join(f"| `{name}` | {why} |\n" for name, why in refused)
+    lines = [textwrap.fill(text, 120, break_long_words=False, break_on_hyphens=False) for text in (head, f"Built: {words}.")]
+    return (INTRO + "\n\n".join(lines) + f"\n\n| Network | Why it is not built |\n|---|---|\n{table}\nVersions: {versions}.\n" + KERAS)
 
 
 def main():
