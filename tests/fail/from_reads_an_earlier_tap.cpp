@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The arguments list the taps that run before the `from`, and those that run after it.
-// EXPECT: from: it must have the name of a tap that runs before it; the error's template arguments list these taps, then those after it; use the name of such a tap, or move the tap or the from
+// EXPECT: from: a tap of the same name must run before it; the error's template arguments list the taps before it, then those after it; use the name of a tap before it, or move one of the two
 // EXPECT-RE: from_reads_an_earlier_tap<.*dsl::at<3, 1>, (Layer=)?(dsl::from<.*|skip), (Before=)?dsl::types<dsl::tap<.*>, dsl::tap<.*>>?, (After=)?dsl::types<dsl::tap<
 #include <dsl/language.hpp>
 

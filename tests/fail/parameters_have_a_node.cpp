@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: parameter: a node must follow it in the same layer; declare it before the append() of its node
+// EXPECT: parameter: the append() of its node must follow in the same layer; declare the parameter before the node
 // EXPECT-RE: parameters_have_a_node<.*dsl::at<0>, (Layer=)?scores<10>, (LeftOver=)?4
 // Parameters without a node would become those of the next layer's node.
 #include <dsl/language.hpp>

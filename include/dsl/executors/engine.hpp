@@ -64,8 +64,8 @@ struct engine_options {
 /// A batch, or a device's part of a batch, in host memory. `images` are (size, channels, height, width), or null if the
 /// caller has written the samples into the engine's input. Targets are `labels` or `values`; inference needs neither.
 /// Labels are a class number per sample, or (size, height, width) class numbers, with -1 for a pixel without a class.
-/// With the label -2147483648, a sample has no loss in cuda, and is not correct. Values are
-/// (size, channels, height, width), like the network's output.
+/// For the label -2147483648, cuda computes no loss and counts the sample as not correct. Values are (size, channels,
+/// height, width), like the network's output.
 struct batch_view {
   float const* images = nullptr;
   std::int32_t const* labels = nullptr;

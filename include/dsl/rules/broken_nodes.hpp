@@ -65,8 +65,9 @@ struct parameters_fit_their_node {
 
 template <class At, class Layer, int LeftOver>
 struct parameters_have_a_node {
-  static_assert(LeftOver == 0,
-                "parameter: a node must follow it in the same layer; declare it before the append() of its node");
+  static_assert(
+      LeftOver == 0,
+      "parameter: the append() of its node must follow in the same layer; declare the parameter before the node");
 };
 
 template <class At, class Layer, op Kind, int FanIn, int FanOut>

@@ -17,8 +17,8 @@ struct taps_are_read_before_their_name_is_used_again {
 template <class At, class Layer, class Before, class After, bool IsBefore = false>
 struct from_reads_an_earlier_tap {
   static_assert(IsBefore,
-                "from: it must have the name of a tap that runs before it; the error's template arguments list these "
-                "taps, then those after it; use the name of such a tap, or move the tap or the from");
+                "from: a tap of the same name must run before it; the error's template arguments list the taps before "
+                "it, then those after it; use the name of a tap before it, or move one of the two");
 };
 
 }  // namespace dsl::broken

@@ -178,8 +178,8 @@ constexpr char const* sentence_of(rule r) {
       return "tap: an earlier tap has the same name, and nothing reads its value before this tap replaces it; give one "
              "of the two taps another name, or put a from<...> of this name between them";
     case rule::from_reads_an_earlier_tap:
-      return "from: it must have the name of a tap that runs before it; the error's template arguments list these "
-             "taps, then those after it; use the name of such a tap, or move the tap or the from";
+      return "from: a tap of the same name must run before it; the error's template arguments list the taps before "
+             "it, then those after it; use the name of a tap before it, or move one of the two";
     case rule::own_rule:
       return "layer: it breaks one of its own rules; to say which, give the layer a member class template named broken";
     case rule::inputs_come_first:
@@ -204,7 +204,7 @@ constexpr char const* sentence_of(rule r) {
              "wrong dim, the size that the node needs there, and the size found; for example, the kernel of a conv2d "
              "is {out, in / groups, height, width}, and its bias {out, 1, 1, 1}";
     case rule::parameters_have_a_node:
-      return "parameter: a node must follow it in the same layer; declare it before the append() of its node";
+      return "parameter: the append() of its node must follow in the same layer; declare the parameter before the node";
     case rule::kernels_have_fans:
       return "parameter: a kernel's fan_in and fan_out must be at least 1; its initial values depend on them";
     case rule::outputs_have_a_size:

@@ -11,16 +11,15 @@
 
 namespace dsl::TYPENET_MODE {
 
-/// The options of fit's .average, which averages the weights and running statistics over many steps. The average does
-/// not affect training, which continues with its own weights. Once there is an average, epochs are validated with the
-/// average, callbacks at the end of an epoch find it in the network and write it to their files, and it stays in the
-/// network after the run. Stochastic weight averaging (Izmailov et al. 2018) with a learning rate that stays high:
+/// The options of fit's .average, an average of the weights and running statistics over many steps. Training continues
+/// with its own weights; validation, the callbacks at the end of an epoch and the network after the run have the
+/// average. With a momentum of 1, this is stochastic weight averaging (Izmailov et al. 2018). It needs a rate that
+/// stays high:
 ///   {.callbacks = {learning_rate_schedule{hold{one_cycle{.max_rate = 0.05}, 25}}}, .average{{.start_from_epoch = 25}}}
-/// With a momentum below 1 this is an exponential moving average, as in Keras's SwapEMAWeights; until there are enough
-/// steps for that momentum, all steps have equal weight. backup_and_restore saves both the average and the training's
-/// own weights; checkpoint_each_epoch is refused. Weights that callbacks write into the network at an epoch's end are
-/// lost. After a run that fails, the network has the training's own weights. With reference<double> the average is
-/// stored as floats.
+/// With a momentum below 1, it is an exponential moving average, as in Keras's SwapEMAWeights; the first steps, too few
+/// for that momentum, have equal weight. backup_and_restore saves the average and the training's own weights, and
+/// checkpoint_each_epoch is refused. Weights that callbacks write into the network at an epoch's end are lost. After a
+/// run that fails, the network has the training's own weights. For reference<double>, the average is stored as floats.
 struct weight_average {
   int start_from_epoch = 0;  // epochs before this one, from 0, are ignored
   double momentum = 1;       // share of the average kept in each step, Keras's ema_momentum; 1: all steps count equally

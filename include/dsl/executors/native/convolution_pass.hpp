@@ -45,7 +45,7 @@ class convolution_weights {
   convolution_weights(convolution_weights const&) = default;
   convolution_weights& operator=(convolution_weights const&) = delete;
 
-  /// Returns how many floats the sums have, which all threads share.
+  /// Returns the number of floats in the partial sums, which all threads share.
   virtual long long sums() const = 0;
   /// Returns how many floats of scratch memory each thread needs.
   virtual long long scratch() const = 0;
