@@ -61,7 +61,7 @@ struct named {
   using children = typename sequential<Layers...>::children;
 
   static constexpr value lower(builder& b, value in) {
-    b.name_layer({own.text, own.size});
+    b.name_layer(detail::name{own.text, own.size});
     if ((0 + ... + (detail::is_mark<Layers> ? 0 : 1)) > 1 || detail::have_several<Layers...>()) b.number_children();
     return sequential<Layers...>::lower(b, in);
   }

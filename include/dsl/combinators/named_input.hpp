@@ -17,7 +17,7 @@ struct named_input {
       "named_input: it takes a name and image<...> or features<...>; write named_input<\"age\", features<1>>");
 
   static constexpr value lower(builder& b, value) {
-    b.name_layer({own.text, own.size});
+    b.name_layer(detail::name{own.text, own.size});
     return Input::lower(b);
   }
 

@@ -14,7 +14,7 @@ namespace dsl {
 template <label Name>
 struct tap {
   static constexpr value lower(builder& b, value in) {
-    b.tap({own.text, own.size}, in);
+    b.tap(detail::name{own.text, own.size}, in);
     return in;
   }
 
@@ -26,7 +26,7 @@ struct tap {
 /// branch. The gradient of the named value is the sum of the gradients from all layers that read it.
 template <label Name>
 struct from {
-  static constexpr value lower(builder& b, value in) { return b.tapped({own.text, own.size}, in); }
+  static constexpr value lower(builder& b, value in) { return b.tapped(detail::name{own.text, own.size}, in); }
 
  private:
   static constexpr auto own = Name;
