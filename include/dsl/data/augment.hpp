@@ -121,6 +121,6 @@ class augmentation {
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/data/augment_inl.hpp>
 #endif

@@ -47,6 +47,6 @@ struct cifar10 {
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/data/cifar10_inl.hpp>
 #endif

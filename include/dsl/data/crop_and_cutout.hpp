@@ -135,6 +135,6 @@ class in_order {
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/data/crop_and_cutout_inl.hpp>
 #endif

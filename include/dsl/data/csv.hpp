@@ -39,6 +39,6 @@ dataset read_csv_classes(std::string const& path, std::string const& target, std
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/data/csv_inl.hpp>
 #endif

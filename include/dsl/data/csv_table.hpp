@@ -68,6 +68,6 @@ class csv_table {
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/data/csv_table_inl.hpp>
 #endif

@@ -157,6 +157,6 @@ std::shared_ptr<std::vector<float> const> mean_picture(dataset const& data);
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/data/dataset_inl.hpp>
 #endif

@@ -46,6 +46,6 @@ dataset in_memory_values(dsl::shape sample, std::vector<float> numbers, int valu
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/data/in_memory_inl.hpp>
 #endif

@@ -49,6 +49,6 @@ std::string difference(normalization const& found, normalization const& wanted);
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/data/normalization_inl.hpp>
 #endif

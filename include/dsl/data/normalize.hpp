@@ -34,6 +34,6 @@ void normalize_channels(dataset& train, Others&... others) {
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/data/normalize_inl.hpp>
 #endif

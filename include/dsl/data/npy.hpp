@@ -31,6 +31,6 @@ dataset read_npy_pixel_classes(std::string const& pictures, std::string const& l
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/data/npy_inl.hpp>
 #endif

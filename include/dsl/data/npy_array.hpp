@@ -53,6 +53,6 @@ class npy_array {
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/data/npy_array_inl.hpp>
 #endif

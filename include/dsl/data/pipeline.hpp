@@ -181,6 +181,6 @@ class batch_loader {
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/data/pipeline_inl.hpp>
 #endif

@@ -40,6 +40,6 @@ dataset dataset_of_pixel_classes(dsl::shape const& sample, int classes, std::int
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/data/pixel_classes_inl.hpp>
 #endif

@@ -53,6 +53,6 @@ std::string identity_of(dataset const& data);
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/data/sample_source_inl.hpp>
 #endif

@@ -71,6 +71,6 @@ void read_next(dataset const& data, std::int64_t sample, stream_sample const& to
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/data/sample_stream_inl.hpp>
 #endif

@@ -52,6 +52,6 @@ synthetic synthetic_pictures(std::int64_t train, std::int64_t test, std::uint64_
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/data/synthetic_inl.hpp>
 #endif

@@ -42,6 +42,6 @@ dataset next_tokens(std::vector<std::int32_t> const& text, int vocabulary, token
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/data/tokens_inl.hpp>
 #endif

@@ -116,6 +116,6 @@ void apply(transform const& t, float const* in, float* out, dsl::shape const& pi
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/data/transform_inl.hpp>
 #endif

@@ -48,6 +48,6 @@ std::string read_text(std::string const& path);
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/data/vocabulary_inl.hpp>
 #endif

@@ -23,6 +23,6 @@ dataset with_input(dataset data, std::string name, dsl::shape sample, std::vecto
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/data/with_input_inl.hpp>
 #endif

@@ -33,6 +33,6 @@ dataset with_main_target(dataset data, std::string output);
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/data/with_target_inl.hpp>
 #endif

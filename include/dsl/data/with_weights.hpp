@@ -16,6 +16,6 @@ dataset with_weights(dataset data, std::vector<float> weights);
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/data/with_weights_inl.hpp>
 #endif

@@ -60,6 +60,6 @@ struct cuda {
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/executors/cuda_inl.hpp>
 #endif

@@ -251,6 +251,6 @@ std::unique_ptr<engine> make_engine(Executor const& on, graph_view const& g, eng
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/executors/engine_inl.hpp>
 #endif

@@ -44,6 +44,6 @@ struct native {
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/executors/native_inl.hpp>
 #endif

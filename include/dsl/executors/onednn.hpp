@@ -42,6 +42,6 @@ struct onednn {
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/executors/onednn_inl.hpp>
 #endif

@@ -46,6 +46,7 @@ namespace dsl::TYPENET_MODE {
 extern template struct reference<float>;
 extern template struct reference<double>;
 }  // namespace dsl::TYPENET_MODE
-#else
+#endif
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/executors/reference_inl.hpp>
 #endif

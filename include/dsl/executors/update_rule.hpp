@@ -75,6 +75,6 @@ struct update_rule {
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/executors/update_rule_inl.hpp>
 #endif

@@ -100,6 +100,6 @@ class backup_and_restore : public callback {
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/backup_and_restore_inl.hpp>
 #endif

@@ -197,6 +197,6 @@ struct checkpoint_each_epoch : callback {
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/checkpoint_inl.hpp>
 #endif

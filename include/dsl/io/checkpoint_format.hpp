@@ -110,6 +110,6 @@ class checkpoint_reader {
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/checkpoint_format_inl.hpp>
 #endif

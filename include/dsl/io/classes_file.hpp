@@ -69,6 +69,6 @@ picture_classes read_classes(std::string const& path);
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/classes_file_inl.hpp>
 #endif

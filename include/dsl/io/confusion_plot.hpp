@@ -35,6 +35,6 @@ void plot(confusion_matrix const& m, std::string const& path, confusion_plot_opt
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/confusion_plot_inl.hpp>
 #endif

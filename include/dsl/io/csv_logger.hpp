@@ -50,6 +50,6 @@ class csv_logger : public callback {
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/csv_logger_inl.hpp>
 #endif

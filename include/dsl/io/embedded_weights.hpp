@@ -15,6 +15,6 @@ void save_embedded_weights(trainer& t, std::string const& path);
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/embedded_weights_inl.hpp>
 #endif

@@ -71,6 +71,6 @@ class event_file {
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/event_file_inl.hpp>
 #endif

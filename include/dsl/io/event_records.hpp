@@ -86,6 +86,6 @@ class event_reader {
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/event_records_inl.hpp>
 #endif

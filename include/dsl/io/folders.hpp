@@ -36,6 +36,6 @@ bool write_or_warn(bool& warned, F write) {
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/folders_inl.hpp>
 #endif

@@ -28,6 +28,6 @@ void write_history_csv(history const& h, std::string const& path);
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/history_csv_inl.hpp>
 #endif

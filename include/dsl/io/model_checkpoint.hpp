@@ -141,6 +141,6 @@ class model_checkpoint : public detail::model_checkpoint_on {
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/model_checkpoint_inl.hpp>
 #endif

@@ -81,6 +81,6 @@ void check_plot(std::string const& path);
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/plot_inl.hpp>
 #endif

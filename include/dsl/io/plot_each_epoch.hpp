@@ -46,6 +46,6 @@ class plot_each_epoch : public callback {
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/plot_each_epoch_inl.hpp>
 #endif

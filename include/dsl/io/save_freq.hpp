@@ -39,6 +39,6 @@ save_freq every_batches(std::int64_t n);
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/save_freq_inl.hpp>
 #endif

@@ -33,6 +33,6 @@ std::string differing_parameter(graph_view const& g, std::string const& callback
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/saved_network_inl.hpp>
 #endif

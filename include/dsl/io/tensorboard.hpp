@@ -63,6 +63,6 @@ class tensorboard : public callback {
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/tensorboard_inl.hpp>
 #endif

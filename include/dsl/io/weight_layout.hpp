@@ -87,6 +87,6 @@ class weight_layout {
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/weight_layout_inl.hpp>
 #endif

@@ -109,6 +109,6 @@ std::vector<std::string> weight_names(graph_view const& g, weight_naming const& 
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/weight_names_inl.hpp>
 #endif

@@ -18,6 +18,6 @@ std::string shown(std::vector<std::uint64_t> const& shape);
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/weight_text_inl.hpp>
 #endif

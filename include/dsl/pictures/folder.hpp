@@ -56,6 +56,6 @@ picture_folder read_picture_files(std::vector<std::string> files, int values, st
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/pictures/folder_inl.hpp>
 #endif

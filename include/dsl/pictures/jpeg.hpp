@@ -61,6 +61,6 @@ rgb_picture decode_jpeg(std::uint8_t const* data, std::size_t size, std::string 
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/pictures/jpeg_inl.hpp>
 #endif

@@ -19,6 +19,6 @@ rgb_picture upright(rgb_picture stored, int orientation);
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/pictures/orientation_inl.hpp>
 #endif

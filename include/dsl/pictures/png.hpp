@@ -24,6 +24,6 @@ rgb_picture decode_png(std::uint8_t const* data, std::size_t size, std::string c
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/pictures/png_inl.hpp>
 #endif

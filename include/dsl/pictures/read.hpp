@@ -21,6 +21,6 @@ rgb_picture read_picture(std::string const& path, picture_limits const& limits =
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/pictures/read_inl.hpp>
 #endif

@@ -61,6 +61,6 @@ void to_planes(rgb_picture const& p, float const* mean, float* out);
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/pictures/resize_inl.hpp>
 #endif

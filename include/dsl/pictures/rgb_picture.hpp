@@ -45,6 +45,6 @@ rgb_picture make_picture(unsigned long width, unsigned long height, std::string 
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/pictures/rgb_picture_inl.hpp>
 #endif

@@ -19,6 +19,6 @@ std::string confusion_table(confusion_matrix const& m);
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/text/confusion_table_inl.hpp>
 #endif

@@ -95,6 +95,6 @@ std::string dot(dot_options o = {}) {
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/text/dot_inl.hpp>
 #endif

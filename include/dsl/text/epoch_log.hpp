@@ -34,6 +34,6 @@ struct epoch_log : callback {
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/text/epoch_log_inl.hpp>
 #endif

@@ -28,6 +28,6 @@ std::string step_time(double seconds);
 
 }  // namespace dsl::text::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/text/format_inl.hpp>
 #endif

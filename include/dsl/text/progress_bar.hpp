@@ -89,6 +89,6 @@ class progress_bar : public callback {
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/text/progress_bar_inl.hpp>
 #endif

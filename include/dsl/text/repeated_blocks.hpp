@@ -49,6 +49,6 @@ class repeated_blocks {
 
 }  // namespace dsl::text::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/text/repeated_blocks_inl.hpp>
 #endif

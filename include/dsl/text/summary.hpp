@@ -74,6 +74,6 @@ struct summary_printer {
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/text/summary_inl.hpp>
 #endif

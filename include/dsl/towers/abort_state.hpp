@@ -73,6 +73,6 @@ class abort_state {
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/towers/abort_state_inl.hpp>
 #endif

@@ -89,6 +89,6 @@ class consistency_check final : public process_checks {
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/towers/consistency_check_inl.hpp>
 #endif

@@ -128,6 +128,6 @@ class towers_engine final : public engine {
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/towers/engine_inl.hpp>
 #endif

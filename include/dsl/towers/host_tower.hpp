@@ -227,6 +227,6 @@ class host_communicator : public host::group {
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/towers/host_tower_inl.hpp>
 #endif

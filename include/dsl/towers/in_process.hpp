@@ -194,6 +194,6 @@ class in_process_group {
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/towers/in_process_inl.hpp>
 #endif

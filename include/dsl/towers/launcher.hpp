@@ -44,6 +44,6 @@ std::string halted_ranks();
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/towers/launcher_inl.hpp>
 #endif

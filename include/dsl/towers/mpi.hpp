@@ -107,6 +107,6 @@ class mpi final : public process_group {
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/towers/mpi_inl.hpp>
 #endif

@@ -51,6 +51,6 @@ std::string text_of_mpi_error(int result);
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/towers/mpi_requests_inl.hpp>
 #endif

@@ -88,6 +88,6 @@ class overlapped_sums {
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/towers/overlapped_sums_inl.hpp>
 #endif

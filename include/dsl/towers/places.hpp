@@ -34,6 +34,6 @@ list<core_set> places_of(tower_factory const& factory, towers const& t);
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/towers/places_inl.hpp>
 #endif

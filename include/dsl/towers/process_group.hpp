@@ -67,6 +67,6 @@ class process_group {
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/towers/process_group_inl.hpp>
 #endif

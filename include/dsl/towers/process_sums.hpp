@@ -115,6 +115,6 @@ class process_sums {
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/towers/process_sums_inl.hpp>
 #endif

@@ -45,6 +45,6 @@ struct last_words {
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/towers/watchdog_inl.hpp>
 #endif

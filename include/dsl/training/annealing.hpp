@@ -125,6 +125,6 @@ hold(int, F) -> hold<detail::behind_its_epochs<F>>;
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/training/annealing_inl.hpp>
 #endif

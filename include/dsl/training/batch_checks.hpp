@@ -79,6 +79,6 @@ struct batch_checks {
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/training/batch_checks_inl.hpp>
 #endif

@@ -201,6 +201,6 @@ class callback_handle {
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/training/callback_inl.hpp>
 #endif

@@ -118,6 +118,6 @@ class callback_state {
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/training/callback_state_inl.hpp>
 #endif

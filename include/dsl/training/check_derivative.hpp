@@ -21,6 +21,6 @@ void check_derivative(any_loss const& own, std::span<double const> y, std::span<
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/training/check_derivative_inl.hpp>
 #endif

@@ -75,6 +75,6 @@ void require_fit(graph_view const& g, per_output<loss> const& l, dataset const& 
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/training/checks_inl.hpp>
 #endif

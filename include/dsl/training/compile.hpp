@@ -241,7 +241,7 @@ trainer compile(detail::options_in_braces const&) noexcept(
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/training/compile_inl.hpp>
 #include <dsl/training/output_weight.hpp>
 #endif

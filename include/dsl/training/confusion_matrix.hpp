@@ -71,6 +71,6 @@ class confusion_matrix : public evaluation_observer {
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/training/confusion_matrix_inl.hpp>
 #endif

@@ -105,6 +105,6 @@ class early_stopping : public detail::early_stopping_on {
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/training/early_stopping_inl.hpp>
 #endif

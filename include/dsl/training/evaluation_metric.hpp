@@ -73,6 +73,6 @@ std::vector<std::string> names_of(std::vector<metric_handle> const& all, std::ve
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/training/evaluation_metric_inl.hpp>
 #endif

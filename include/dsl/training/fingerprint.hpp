@@ -108,6 +108,6 @@ inline std::uint64_t fingerprint(dataset const& data) { return detail::fingerpri
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/training/fingerprint_inl.hpp>
 #endif

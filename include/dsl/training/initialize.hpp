@@ -24,6 +24,6 @@ void initialize(engine& e, std::uint64_t seed);
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/training/initialize_inl.hpp>
 #endif

@@ -48,6 +48,6 @@ void require_probabilities(graph_view const& g, per_output<loss> const& l);
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/training/loss_check_inl.hpp>
 #endif

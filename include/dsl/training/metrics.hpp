@@ -171,6 +171,6 @@ struct monitor {
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/training/metrics_inl.hpp>
 #endif

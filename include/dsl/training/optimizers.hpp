@@ -109,6 +109,6 @@ concept optimizer = requires(O const& o) {
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/training/optimizers_inl.hpp>
 #endif

@@ -136,6 +136,6 @@ predictor make_predictor(Given&&...) noexcept(
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/training/predictor_inl.hpp>
 #endif

@@ -45,6 +45,6 @@ class regression_scores : public evaluation_observer {
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/training/regression_scores_inl.hpp>
 #endif

@@ -72,6 +72,6 @@ struct learning_rate_schedule : callback {
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/training/schedules_inl.hpp>
 #endif

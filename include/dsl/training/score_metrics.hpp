@@ -166,6 +166,6 @@ struct mse_score : detail::value_distances {
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/training/score_metrics_inl.hpp>
 #endif

@@ -82,6 +82,6 @@ class TYPENET_EXPORT stop_on_signal : public callback {
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/training/stop_on_signal_inl.hpp>
 #endif

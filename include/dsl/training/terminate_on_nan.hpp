@@ -15,6 +15,6 @@ struct terminate_on_nan : callback {
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/training/terminate_on_nan_inl.hpp>
 #endif

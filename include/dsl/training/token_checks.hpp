@@ -29,6 +29,6 @@ void require_tokens_stay(graph_view const& g, fit_options const& o);
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/training/token_checks_inl.hpp>
 #endif

@@ -275,7 +275,7 @@ class trainer {
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/training/trainer_evaluate_inl.hpp>
 #include <dsl/training/trainer_fit_inl.hpp>
 #include <dsl/training/trainer_inl.hpp>

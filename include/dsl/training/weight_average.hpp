@@ -69,6 +69,6 @@ class weight_averager {
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/training/weight_average_inl.hpp>
 #endif

@@ -19,6 +19,6 @@ void write_weights(engine& e, std::vector<float> const& all);
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/training/weights_inl.hpp>
 #endif

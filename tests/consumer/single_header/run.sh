@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Writes typenet as one header and builds a user's program with nothing else: in two files, without a warning. With
-# TYPENET_TESTS=all also with an online compiler's flags, with Clang, and beside a file that includes <dsl/...>; the
-# numbers must be those of the program with <dsl/...> alone.
+# Writes typenet as one header and builds a user's program with nothing else, in three files, one of which has the
+# implementation, without a warning. With TYPENET_TESTS=all also with the headers alone, optimized, with Clang, and beside
+# files that include <dsl/...>; the numbers must always be the same.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../../compilers.sh"
@@ -23,8 +23,10 @@ warnings=(-Wall -Wextra -pedantic -Werror)
 compile() { # COMPILER FOLDER-OF-TYPENET.HPP NAME FLAG...: compiles NAME.cpp to FOLDER/NAME.o
   "$1" -std=c++20 "${warnings[@]}" "-I$2" "${@:4}" -c "$here/$3.cpp" -o "$2/$3.o"
 }
-runs() { # FOLDER-OF-MAIN FOLDER-OF-TRAINER
-  "$TYPENET_CXX" "$1/main.o" "$2/trainer.o" -pthread -o "$scratch/program"
+runs() { # FOLDER-OF-MAIN FOLDER-OF-TRAINER FOLDER-OF-IMPLEMENTATION...
+  local folder objects=("$1/main.o" "$2/trainer.o")
+  for folder in "${@:3}"; do objects+=("$folder/implementation.o"); done
+  "$TYPENET_CXX" "${objects[@]}" -pthread -o "$scratch/program"
   "$scratch/program"
 }
 refused() { # SENTENCE LINE...: the preprocessor must refuse a file of these lines
@@ -43,30 +45,34 @@ refused "is included already" '#include <dsl/dsl.hpp>' '#include "typenet.hpp"'
 refused "is included already" '#include "typenet.hpp"' '#include <dsl/dsl.hpp>'
 refused "is included already" '#include "typenet.hpp"' '#include <dsl/training/compile.hpp>'
 refused "is included already" '#include "typenet_language.hpp"' '#include "typenet.hpp"'
-flags=(-DTYPENET_COMPILED)
-refused "does not work with the compiled library" '#include "typenet.hpp"'
-
-how=(-O0)
-if [ "${TYPENET_TESTS:-}" = all ]; then
-  how=(-O2 -g)  # as online compilers do it, which print x86's instructions in Intel's syntax
-  [ "$(uname -m)" != x86_64 ] || how+=(-masm=intel)
-fi
-compile "$TYPENET_CXX" "$scratch/single" main "${how[@]}"
-compile "$TYPENET_CXX" "$scratch/single" trainer "${how[@]}"
-runs "$scratch/single" "$scratch/single" | tee "$scratch/said.single"
+compile "$TYPENET_CXX" "$scratch/single" main -O0 -DTYPENET_COMPILED
+compile "$TYPENET_CXX" "$scratch/single" trainer -O0 -DTYPENET_COMPILED
+compile "$TYPENET_CXX" "$scratch/single" implementation -O0
+runs "$scratch/single" "$scratch/single" "$scratch/single" | tee "$scratch/said"
 [ "${TYPENET_TESTS:-}" = all ] || exit 0
 
+how=(-O2 -g)  # as online compilers do it, which print x86's instructions in Intel's syntax
+[ "$(uname -m)" != x86_64 ] || how+=(-masm=intel)
 printf '#include <%s>\n' dsl/dsl.hpp dsl/callbacks.hpp dsl/training/predictor.hpp >"$scratch/headers/typenet.hpp"
-compile "$TYPENET_CXX" "$scratch/headers" main -O2 "-I$root/include"
-compile "$TYPENET_CXX" "$scratch/headers" trainer -O2 "-I$root/include"
-runs "$scratch/headers" "$scratch/headers" >"$scratch/said.headers"
-cmp "$scratch/said.single" "$scratch/said.headers"
-runs "$scratch/headers" "$scratch/single" | cmp - "$scratch/said.headers"
+for name in main trainer; do
+  compile "$TYPENET_CXX" "$scratch/headers" "$name" -O2 "-I$root/include"
+  compile "$TYPENET_CXX" "$scratch/single" "$name" "${how[@]}"
+done
+for folder in headers single; do
+  for other in headers single; do runs "$scratch/$folder" "$scratch/$other" | cmp - "$scratch/said"; done
+done
+for name in main trainer implementation; do
+  compile "$TYPENET_CXX" "$scratch/headers" "$name" -O2 -DTYPENET_COMPILED "-I$root/include"
+  compile "$TYPENET_CXX" "$scratch/single" "$name" -O2 -DTYPENET_COMPILED
+done
+runs "$scratch/headers" "$scratch/headers" "$scratch/headers" | cmp - "$scratch/said"
+runs "$scratch/single" "$scratch/headers" "$scratch/single" | cmp - "$scratch/said"
 case "${TYPENET_CLANG:-}" in
   *NOTFOUND | "") ;;
   *)
-    compile "$TYPENET_CLANG" "$scratch/single" main -O2
-    compile "$TYPENET_CLANG" "$scratch/single" trainer -O2
-    runs "$scratch/single" "$scratch/single" | cmp - "$scratch/said.headers"
+    for name in main trainer implementation; do compile "$TYPENET_CLANG" "$scratch/headers" "$name" -O2 -DTYPENET_COMPILED "-I$root/include"; done
+    runs "$scratch/headers" "$scratch/headers" "$scratch/headers" | cmp - "$scratch/said"
+    for name in main trainer; do compile "$TYPENET_CLANG" "$scratch/single" "$name" -O2; done
+    runs "$scratch/single" "$scratch/single" | cmp - "$scratch/said"
     ;;
 esac

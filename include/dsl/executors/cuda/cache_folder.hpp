@@ -27,6 +27,6 @@ bool write_cached(std::string const& folder, std::string const& name, std::strin
 
 }  // namespace dsl::cu::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/executors/cuda/cache_folder_inl.hpp>
 #endif

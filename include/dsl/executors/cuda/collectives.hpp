@@ -87,6 +87,6 @@ class device_collectives {
 
 }  // namespace dsl::cu::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/executors/cuda/collectives_inl.hpp>
 #endif

@@ -24,6 +24,6 @@ class nccl_collectives final : public device_collectives {
 
 }  // namespace dsl::cu::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/executors/cuda/nccl_collectives_inl.hpp>
 #endif

@@ -96,6 +96,6 @@ class nccl_communicator final : public device_communicator {
 
 }  // namespace dsl::cu::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/executors/cuda/nccl_communicator_inl.hpp>
 #endif

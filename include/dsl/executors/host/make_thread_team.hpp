@@ -13,6 +13,6 @@ detail::owner<thread_team> make_thread_team(int devices, int cores_a_device, com
 
 }  // namespace dsl::host::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/executors/host/make_thread_team_inl.hpp>
 #endif

@@ -68,6 +68,6 @@ std::vector<std::string> groups(graph_view const& g, model_layers const& of = {}
 
 }  // namespace dsl::keras_h5::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/keras_h5/groups_inl.hpp>
 #endif

@@ -75,6 +75,6 @@ class handle {
 
 }  // namespace dsl::keras_h5::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/keras_h5/hdf5_inl.hpp>
 #endif

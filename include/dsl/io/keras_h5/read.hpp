@@ -84,6 +84,6 @@ class file {
 
 }  // namespace dsl::keras_h5::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/keras_h5/read_inl.hpp>
 #endif

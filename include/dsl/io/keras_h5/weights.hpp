@@ -116,6 +116,6 @@ loaded_weights load_keras_h5(predictor& p, std::string const& path, keras_h5_opt
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/keras_h5/weights_inl.hpp>
 #endif

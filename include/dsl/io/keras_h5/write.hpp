@@ -61,6 +61,6 @@ void write(std::string const& path, std::vector<layer> const& layers);
 
 }  // namespace dsl::keras_h5::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/keras_h5/write_inl.hpp>
 #endif

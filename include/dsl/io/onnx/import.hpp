@@ -64,6 +64,6 @@ std::unique_ptr<imported_network> import_onnx(std::string const& path, onnx_impo
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/onnx/import_inl.hpp>
 #endif

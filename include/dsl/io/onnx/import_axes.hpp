@@ -42,6 +42,6 @@ bool onnx_reshape(onnx_axes& axes, std::vector<std::int64_t> const& dims);
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/onnx/import_axes_inl.hpp>
 #endif

@@ -77,6 +77,6 @@ onnx_constant onnx_joined(std::vector<onnx_constant const*> const& all, std::siz
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/onnx/import_constant_inl.hpp>
 #endif

@@ -57,6 +57,6 @@ std::string onnx_folder(std::string const& path);
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/onnx/import_file_inl.hpp>
 #endif

@@ -91,6 +91,6 @@ onnx_value onnx_recognise(onnx_value const& f, onnx_activation& found);
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/onnx/import_function_inl.hpp>
 #endif

@@ -33,6 +33,6 @@ onnx_graph onnx_lower(onnx_network const& net, onnx_tree const& tree);
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/onnx/import_lower_inl.hpp>
 #endif

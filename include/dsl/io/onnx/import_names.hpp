@@ -46,6 +46,6 @@ bool onnx_same_type(onnx_network const& net, onnx_tree const& a, onnx_tree const
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/onnx/import_names_inl.hpp>
 #endif

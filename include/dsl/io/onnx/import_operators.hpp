@@ -5,6 +5,6 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/io/onnx/import_reader.hpp>
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/onnx/import_operators_inl.hpp>
 #endif

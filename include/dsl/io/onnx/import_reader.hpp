@@ -254,7 +254,7 @@ class onnx_reader {
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/onnx/import_reader_inl.hpp>
 #include <dsl/io/onnx/import_reader_operands_inl.hpp>
 #include <dsl/io/onnx/import_reader_values_inl.hpp>

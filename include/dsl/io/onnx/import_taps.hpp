@@ -14,6 +14,6 @@ void onnx_put_taps(onnx_tree& all, std::vector<char>& tapped);
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/onnx/import_taps_inl.hpp>
 #endif

@@ -54,6 +54,6 @@ std::string onnx_identifier(std::string const& name);
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/onnx/import_text_inl.hpp>
 #endif

@@ -4,6 +4,6 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/io/onnx/import_reader.hpp>
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/onnx/import_tokens_inl.hpp>
 #endif

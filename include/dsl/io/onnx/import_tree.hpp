@@ -48,6 +48,6 @@ void onnx_name_tree(onnx_network const& net, onnx_tree& tree);
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/onnx/import_tree_inl.hpp>
 #endif

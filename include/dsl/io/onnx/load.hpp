@@ -35,6 +35,6 @@ void load_onnx(predictor& p, std::string const& path, onnx_import_options const&
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/onnx/load_inl.hpp>
 #endif

@@ -36,6 +36,6 @@ class onnx_names {
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/onnx/names_inl.hpp>
 #endif

@@ -61,6 +61,6 @@ void save_onnx(Trained& t, std::string const& path, onnx_options const& o = {}) 
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/onnx/save_inl.hpp>
 #endif

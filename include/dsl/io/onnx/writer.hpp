@@ -168,7 +168,7 @@ class onnx_writer {
 
 }  // namespace dsl::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/onnx/writer_inl.hpp>
 #include <dsl/io/onnx/writer_layers_inl.hpp>
 #include <dsl/io/onnx/writer_tokens_inl.hpp>

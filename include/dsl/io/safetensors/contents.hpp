@@ -128,6 +128,6 @@ size_problem bytes_of(dtype type, std::vector<std::uint64_t> const& shape, std::
 
 }  // namespace dsl::safetensors::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/safetensors/contents_inl.hpp>
 #endif

@@ -68,6 +68,6 @@ class header_parser {
 
 }  // namespace dsl::safetensors::detail::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/safetensors/header_inl.hpp>
 #endif

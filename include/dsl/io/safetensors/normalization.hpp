@@ -30,6 +30,6 @@ safetensors::text_by_name normalization_metadata(graph_view const& g, normalizat
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/safetensors/normalization_inl.hpp>
 #endif

@@ -52,6 +52,6 @@ bool read_floats(dtype type, std::string_view bytes, float* out);
 
 }  // namespace dsl::safetensors::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/safetensors/read_inl.hpp>
 #endif

@@ -114,6 +114,6 @@ loaded_weights load_safetensors(predictor& p, std::string const& path, weights_o
 
 }  // namespace dsl::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/safetensors/weights_inl.hpp>
 #endif

@@ -45,6 +45,6 @@ void write(std::string const& path, std::vector<source> tensors, text_by_name me
 
 }  // namespace dsl::safetensors::TYPENET_MODE
 
-#ifndef TYPENET_COMPILED
+#ifdef TYPENET_DEFINITIONS
 #include <dsl/io/safetensors/write_inl.hpp>
 #endif
