@@ -133,7 +133,7 @@ TEST_CASE("a thread that the system refuses is an error with the reason and the 
     setrlimit(RLIMIT_AS, &limit);
     dsl::detail::thread_group threads;
     try {
-      while (threads.size() < 1000) threads.start([](void*) -> void* { return nullptr; }, nullptr);
+      while (threads.size() < 1000) threads.start([] {});
     } catch (dsl::option_error const& e) {
       std::string const wanted = "threads: the system cannot start another thread: Resource temporarily unavailable; " +
                                  std::to_string(threads.size()) + " of this group are running; use fewer, or raise ";

@@ -852,7 +852,7 @@ TEST_CASE("processes: an exchange that another's failure interrupts tells of tha
   // what a thread beside it does, and what the interrupted call then throws
   CHECK_THROWS_AS(fate.exchange([&] {
     {
-      dsl::detail::lock const held(fate.guard);
+      std::scoped_lock const held(fate.guard);
       fate.break_with("the cause");
     }
     throw executor_error("interrupted");

@@ -6,12 +6,12 @@
 #include <dsl/data/target_view.hpp>
 #include <dsl/detail/list.hpp>
 #include <dsl/detail/mode.hpp>
-#include <dsl/detail/threads.hpp>
 #include <dsl/detail/zeros.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -88,7 +88,7 @@ class batch_loader {
   batch_loader(dataset data, pipeline_options options);
   batch_loader(batch_loader const&) = delete;
   batch_loader& operator=(batch_loader const&) = delete;
-  ~batch_loader() { stop(); }
+  ~batch_loader();
 
   /// Returns the number of batches per epoch. A short last batch counts, unless options().drop_last is set.
   std::int64_t steps_per_epoch() const;
@@ -154,7 +154,6 @@ class batch_loader {
 
   detail::pixel_source source_of(std::int64_t sample, std::vector<float>& room) const;
 
-  static void* run_worker(void* loader);
   bool may_take() const { return taken_ < end_ && taken_ < released_ + slots_.size(); }
   void work();
 
@@ -170,13 +169,12 @@ class batch_loader {
   detail::zeros<unsigned char> cached_;  // bytes, not bits: workers write neighbouring ones concurrently
   int epoch_ = 0;
 
-  detail::mutex mutex_;                                // guards the members below and slot::ready
-  detail::condition room_, filled_, idle_;             // waited for by workers; by next(); by start()
   std::int64_t taken_ = 0, given_ = 0, released_ = 0;  // number of batches begun by workers, handed out, handed back
   std::int64_t end_ = 0;                               // one past the last batch that may be begun; 0 before start()
   int busy_ = 0;
   bool stopping_ = false;
-  detail::thread_group workers_;
+  struct crew;
+  std::unique_ptr<crew> crew_;  // the threads; its mutex guards the members from taken_ on, and slot::ready
 };
 
 }  // namespace dsl::TYPENET_MODE

@@ -14,16 +14,24 @@
 #include <dsl/detail/zeros.hpp>
 #include <dsl/error.hpp>
 
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <mutex>
 #include <utility>
 #include <vector>
 
 namespace dsl::TYPENET_MODE {
 
+struct batch_loader::crew {
+  std::mutex mutex;
+  std::condition_variable room, filled, idle;  // waited for by workers; by next(); by start()
+  detail::thread_group workers;
+};
+
 TYPENET_INLINE batch_loader::batch_loader(dataset data, pipeline_options options)
-    : data_(std::move(data)), options_(std::move(options)), targets_(options_.targets) {
+    : data_(std::move(data)), options_(std::move(options)), targets_(options_.targets), crew_(new crew) {
   if (targets_.empty()) targets_.push_back({data_, options_.values});
   check();
   if (detail::is_stream(data_)) options_.threads = 1;  // its samples have an order
@@ -59,12 +67,14 @@ TYPENET_INLINE batch_loader::batch_loader(dataset data, pipeline_options options
     cached_.allocate(pictures);
   }
   try {
-    for (int i = 0; i < options_.threads && options_.prefetch > 0; ++i) workers_.start(run_worker, this);
+    for (int i = 0; i < options_.threads && options_.prefetch > 0; ++i) crew_->workers.start([this] { work(); });
   } catch (...) {
     stop();
     throw;
   }
 }
+
+TYPENET_INLINE batch_loader::~batch_loader() { stop(); }
 
 TYPENET_INLINE std::int64_t batch_loader::steps_per_epoch() const {
   return (data_.size + (options_.drop_last ? 0 : options_.batch_size - 1)) / options_.batch_size;
@@ -74,9 +84,9 @@ TYPENET_INLINE void batch_loader::start(int epoch, std::int64_t step) {
   if (epoch < 0 || step < 0 || step > steps_per_epoch())
     detail::throw_error<option_error>({"batch_loader: epoch must be 0 or more and the step 0 to ", steps_per_epoch(),
                                        "; found epoch ", epoch, ", step ", step, "; check where the run resumes"});
-  detail::lock const lock(mutex_);
+  std::unique_lock lock(crew_->mutex);
   end_ = 0;  // workers begin no more batches
-  while (busy_ > 0) idle_.wait(mutex_);
+  crew_->idle.wait(lock, [this] { return busy_ == 0; });
   epoch_ = epoch;
   if (options_.shuffle)
     epoch_order(options_.seed, epoch, order_);
@@ -88,21 +98,21 @@ TYPENET_INLINE void batch_loader::start(int epoch, std::int64_t step) {
   }
   taken_ = given_ = released_ = step;
   end_ = steps_per_epoch();
-  room_.notify_all();
+  crew_->room.notify_all();
 }
 
 TYPENET_INLINE batch const* batch_loader::next() {
-  detail::lock const lock(mutex_);
+  std::unique_lock lock(crew_->mutex);
   if (released_ < given_) {  // the caller has finished with the previous batch
     slot_of(released_++).ready = false;
-    room_.notify_one();
+    crew_->room.notify_one();
   }
   if (given_ >= end_) return nullptr;
   auto& s = slot_of(given_);
-  if (workers_.size() == 0)
+  if (crew_->workers.size() == 0)
     make(given_, s);
   else
-    while (!s.ready) filled_.wait(mutex_);
+    crew_->filled.wait(lock, [&s] { return s.ready; });
   if (s.failure) {
     end_ = 0;
     std::rethrow_exception(std::exchange(s.failure, nullptr));
@@ -112,8 +122,8 @@ TYPENET_INLINE batch const* batch_loader::next() {
 }
 
 TYPENET_INLINE batch const* batch_loader::coming() {
-  detail::lock const lock(mutex_);
-  if (workers_.size() == 0 || given_ >= end_) return nullptr;
+  std::scoped_lock const lock(crew_->mutex);
+  if (crew_->workers.size() == 0 || given_ >= end_) return nullptr;
   slot const& s = slot_of(given_);
   return s.ready && !s.failure ? &s.view : nullptr;
 }
@@ -335,36 +345,31 @@ TYPENET_INLINE detail::pixel_source batch_loader::source_of(std::int64_t sample,
   return from;
 }
 
-TYPENET_INLINE void* batch_loader::run_worker(void* loader) {
-  static_cast<batch_loader*>(loader)->work();
-  return nullptr;
-}
-
 TYPENET_INLINE void batch_loader::work() {
-  detail::lock const lock(mutex_);
+  std::unique_lock lock(crew_->mutex);
   for (;;) {
-    while (!stopping_ && !may_take()) room_.wait(mutex_);
+    crew_->room.wait(lock, [this] { return stopping_ || may_take(); });
     if (stopping_) return;
     auto const step = taken_++;
     auto& s = slot_of(step);
     ++busy_;
-    mutex_.unlock();
+    lock.unlock();
     make(step, s);
-    mutex_.lock();
+    lock.lock();
     s.ready = true;
     if (s.failure && detail::is_stream(data_)) end_ = step + 1;  // it is asked for no sample after its end
-    if (--busy_ == 0) idle_.notify_all();
-    filled_.notify_one();
+    if (--busy_ == 0) crew_->idle.notify_all();
+    crew_->filled.notify_one();
   }
 }
 
 TYPENET_INLINE void batch_loader::stop() {
   {
-    detail::lock const lock(mutex_);
+    std::scoped_lock const lock(crew_->mutex);
     stopping_ = true;
   }
-  room_.notify_all();
-  workers_.join();
+  crew_->room.notify_all();
+  crew_->workers.join();
 }
 
 }  // namespace dsl::TYPENET_MODE

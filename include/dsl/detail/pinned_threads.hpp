@@ -6,7 +6,9 @@
 #include <dsl/detail/threads.hpp>
 #include <dsl/error.hpp>
 
+#include <condition_variable>
 #include <exception>
+#include <mutex>
 #ifdef __linux__
 #include <sched.h>
 #endif
@@ -51,7 +53,11 @@ class tower_threads {
   tower_threads(int towers, core_set const* places) {
     for (int i = 0; i < towers; ++i) seats_.emplace(*this, i, places[i]);
     try {
-      for (seat& s : seats_) threads_.start(&tower_threads::serve, &s);
+      for (seat& s : seats_)
+        threads_.start([&s] {
+          s.place.pin();
+          s.all.serve(s);
+        });
     } catch (...) {
       stop();
       throw;
@@ -89,26 +95,20 @@ class tower_threads {
   };
 
   void give(order const& o) {
-    lock const held(mutex_);
+    std::unique_lock held(mutex_);
     order_ = o;
     failure_ = nullptr;
     ++orders_;
     pending_ = threads_.size();
     ordered_.notify_all();
-    while (pending_ > 0) finished_.wait(mutex_);
+    finished_.wait(held, [this] { return pending_ == 0; });
     if (failure_) std::rethrow_exception(failure_);
-  }
-  static void* serve(void* s) {
-    auto& mine = *static_cast<seat*>(s);
-    mine.place.pin();
-    mine.all.serve(mine);
-    return nullptr;
   }
   void serve(seat& mine) {
     for (;;) {
       {
-        lock const held(mutex_);
-        while (mine.done == orders_ && !stopping_) ordered_.wait(mutex_);
+        std::unique_lock held(mutex_);
+        ordered_.wait(held, [&] { return mine.done != orders_ || stopping_; });
         if (stopping_) return;
         mine.done = orders_;
       }
@@ -118,12 +118,12 @@ class tower_threads {
         note(std::current_exception());  // before other towers notice and fail, too
         order_.failed(order_.context, mine.tower);
       }
-      lock const held(mutex_);
+      std::scoped_lock const held(mutex_);
       if (--pending_ == 0) finished_.notify_all();
     }
   }
   void note(std::exception_ptr const& failure) {
-    lock const held(mutex_);
+    std::scoped_lock const held(mutex_);
     if (!failure_ || is_echo(failure_)) failure_ = failure;
   }
   static bool is_echo(std::exception_ptr const& failure) {
@@ -137,15 +137,15 @@ class tower_threads {
   }
   void stop() {
     {
-      lock const held(mutex_);
+      std::scoped_lock const held(mutex_);
       stopping_ = true;
       ordered_.notify_all();
     }
     threads_.join();
   }
 
-  mutex mutex_;
-  condition ordered_, finished_;
+  std::mutex mutex_;
+  std::condition_variable ordered_, finished_;
   order order_;
   unsigned orders_ = 0;
   int pending_ = 0;

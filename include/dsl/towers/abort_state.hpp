@@ -2,11 +2,12 @@
 #pragma once
 
 #include <dsl/detail/mode.hpp>
-#include <dsl/detail/threads.hpp>
 #include <dsl/error.hpp>
 #include <dsl/towers/process_group.hpp>
 
+#include <condition_variable>
 #include <exception>
+#include <mutex>
 #include <string>
 
 namespace dsl::detail::TYPENET_MODE {
@@ -16,8 +17,8 @@ class abort_state {
  public:
   explicit abort_state(process_group* world) : world_(world) {}
 
-  mutex guard;  // protects everything that ranks wait for; some functions require that the caller holds it
-  condition changed;
+  std::mutex guard;  // protects everything that ranks wait for; some functions require that the caller holds it
+  std::condition_variable_any changed;
 
   /// Throws peer_error if a rank has failed. The caller must hold the guard.
   void require() const;
@@ -38,12 +39,12 @@ class abort_state {
     struct turn {
       abort_state& f;
       explicit turn(abort_state& fate) : f(fate) {
-        lock const held(f.guard);
+        std::scoped_lock const held(f.guard);
         f.require();
         f.exchanging_ = true;
       }
       ~turn() {
-        lock const held(f.guard);
+        std::scoped_lock const held(f.guard);
         f.exchanging_ = false;
         if (f.broken_) f.changed.notify_all();
       }
@@ -52,12 +53,12 @@ class abort_state {
       turn const mine(*this);
       work();
     } catch (std::exception const& e) {
-      lock const held(guard);
+      std::scoped_lock const held(guard);
       require();  // another failure has interrupted the exchange
       break_with(e.what());
       throw;
     } catch (...) {
-      lock const held(guard);
+      std::scoped_lock const held(guard);
       require();
       break_with("towers: the exchange with other processes failed");
       throw;

@@ -17,6 +17,7 @@
 #include <dsl/towers/process_sums.hpp>
 
 #include <cstring>
+#include <mutex>
 #include <string>
 
 namespace dsl::TYPENET_MODE {
@@ -29,18 +30,18 @@ TYPENET_INLINE in_process_group::in_process_group(int ranks, process_group* worl
 }
 
 TYPENET_INLINE void in_process_group::abort(std::string const& why) {
-  detail::lock const held(fate_.guard);
+  std::scoped_lock const held(fate_.guard);
   fate_.break_with(why);
   fate_.wait_for_exchange();
 }
 
 TYPENET_INLINE void in_process_group::require_all() {
-  detail::lock const held(fate_.guard);
+  std::scoped_lock const held(fate_.guard);
   fate_.require();
 }
 
 TYPENET_INLINE bool in_process_group::broken() {
-  detail::lock const held(fate_.guard);
+  std::scoped_lock const held(fate_.guard);
   return fate_.broken();
 }
 
@@ -50,7 +51,7 @@ TYPENET_INLINE int in_process_group::positive(int ranks) {
 }
 
 TYPENET_INLINE void in_process_group::meet(int seat, call const& c) {
-  detail::lock const held(fate_.guard);
+  std::scoped_lock const held(fate_.guard);
   fate_.require();
   calls_[seat] = c;
   if (arrived_ > 0 && !(calls_[last_] == c)) differ(seat);
@@ -59,7 +60,7 @@ TYPENET_INLINE void in_process_group::meet(int seat, call const& c) {
 }
 
 TYPENET_INLINE void in_process_group::part() {
-  detail::lock const held(fate_.guard);
+  std::scoped_lock const held(fate_.guard);
   fate_.require();
   wait_for_all();
 }

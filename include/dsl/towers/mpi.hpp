@@ -15,6 +15,7 @@
 #include <dsl/towers/watchdog.hpp>
 
 #include <climits>
+#include <mutex>
 #include <string>
 
 #include <sched.h>
@@ -99,7 +100,7 @@ class mpi final : public process_group {
   detail::list<header> sent_, received_;
   bool shares_cores_ = false;
   bool unusable_ = false;
-  detail::mutex reason_;
+  std::mutex reason_;
   std::string why_;  // the reason; reason_ guards it and the next two
   bool ending_ = false;
   detail::last_words* last_words_ = nullptr;  // outlives this object if an exception ends it

@@ -17,6 +17,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <mutex>
 #include <string>
 #include <sched.h>
 #include <time.h>
@@ -111,7 +112,7 @@ TYPENET_INLINE void mpi::abort(std::string const& why, int code) {
   }
   detail::last_words* said = nullptr;
   {
-    detail::lock const held(reason_);
+    std::scoped_lock const held(reason_);
     ending_ = true;
     said = last_words_;
     last_words_ = nullptr;
@@ -119,7 +120,7 @@ TYPENET_INLINE void mpi::abort(std::string const& why, int code) {
   delete said;
   std::fprintf(stderr, "error: %s%s\n", why.starts_with("rank ") ? "" : who().c_str(), why.c_str());
   std::fflush(nullptr);
-  detail::lock const held(requests_.calls);
+  std::scoped_lock const held(requests_.calls);
   MPI_Abort(MPI_COMM_WORLD, code);
   _exit(code);
 }
@@ -155,20 +156,20 @@ TYPENET_INLINE void mpi::check(int result, char const* what) {
 }
 
 TYPENET_INLINE void mpi::end_with(std::string const& why) {
-  detail::lock const held(reason_);
+  std::scoped_lock const held(reason_);
   if (why_.empty()) why_ = detail::failure_text([&] { return why; });  // the first one is the cause
   __atomic_store_n(&unusable_, true, __ATOMIC_RELEASE);
 }
 
 TYPENET_INLINE void mpi::refuse() {
-  detail::lock const held(reason_);
+  std::scoped_lock const held(reason_);
   throw executor_error(why_);
 }
 
 TYPENET_INLINE void mpi::fail(std::string const& why) {
   end_with(detail::failure_text([&] { return who() + why; }));
   try {
-    detail::lock const held(reason_);
+    std::scoped_lock const held(reason_);
     if (!ending_ && !last_words_) last_words_ = new detail::last_words(deadline_s_ - patience(), why_);
   } catch (std::exception const&) {  // NOLINT(bugprone-empty-catch): without its thread the reason is still this one
   }

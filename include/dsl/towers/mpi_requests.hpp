@@ -4,9 +4,9 @@
 #include <dsl/detail/list.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
-#include <dsl/detail/threads.hpp>
 #include <dsl/towers/process_group.hpp>
 
+#include <mutex>
 #include <string>
 
 #ifndef OMPI_SKIP_MPICXX
@@ -20,7 +20,7 @@ namespace dsl::detail::TYPENET_MODE {
 /// The mutex `calls` keeps other threads from calling MPI at the same time.
 class mpi_requests {
  public:
-  mutex calls;
+  std::mutex calls;
 
   /// Post a message in pieces of at most `piece` bytes, since MPI counts with an int; both sides must use the same
   /// `piece`. Like all functions of this class, these return MPI's error code.
@@ -35,7 +35,7 @@ class mpi_requests {
  private:
   template <class F>
   int cut(process_message const& m, long long piece, F post) {
-    lock const held(calls);
+    std::scoped_lock const held(calls);
     int result = MPI_SUCCESS;
     for (long long at = 0; at < m.bytes && result == MPI_SUCCESS; at += piece)
       result = post(static_cast<char*>(m.data) + at, static_cast<int>(m.bytes - at < piece ? m.bytes - at : piece));

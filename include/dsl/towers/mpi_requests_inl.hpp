@@ -4,10 +4,10 @@
 #include <dsl/detail/list.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
-#include <dsl/detail/threads.hpp>
 #include <dsl/towers/mpi_requests.hpp>
 #include <dsl/towers/process_group.hpp>
 
+#include <mutex>
 #include <string>
 #include <mpi.h>
 
@@ -25,7 +25,7 @@ TYPENET_INLINE int mpi_requests::send(int q, process_message const& m, long long
 }
 
 TYPENET_INLINE int mpi_requests::test(bool& done) {
-  lock const held(calls);
+  std::scoped_lock const held(calls);
   int all = 0;
   int const result = MPI_Testall(requests_.size(), requests_.begin(), &all, MPI_STATUSES_IGNORE);
   done = all != 0;
@@ -34,7 +34,7 @@ TYPENET_INLINE int mpi_requests::test(bool& done) {
 }
 
 TYPENET_INLINE std::string mpi_requests::cancel() {
-  lock const held(calls);
+  std::scoped_lock const held(calls);
   std::string missing;
   int last = -1;
   for (int i = 0; i < requests_.size(); ++i) {

@@ -23,7 +23,7 @@ class overlapped_sums {
   /// the data until wait() has returned.
   template <class T>
   void start(int seat, T* data, long long count) {
-    lock const held(fate_.guard);
+    std::scoped_lock const held(fate_.guard);
     fate_.require();
     long long const i = handed_[seat];
     if (i == done_ && i == first_ + begun_here()) {  // the last step's sums are not needed any more
@@ -63,7 +63,6 @@ class overlapped_sums {
   int seats() const { return handed_.size(); }
   int begun_here() const { return queue_.size(); }
 
-  static void* serve(void* self);
   void serve();
   /// Waits for the next sum of which all parts have been submitted. Returns false if there will be no further sum.
   bool next();
@@ -90,4 +89,6 @@ class overlapped_sums {
 
 #ifdef TYPENET_DEFINITIONS
 #include <dsl/towers/overlapped_sums_inl.hpp>
+
+#include <mutex>
 #endif

@@ -4,12 +4,12 @@
 #include <dsl/detail/list.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
-#include <dsl/detail/threads.hpp>
 #include <dsl/towers/abort_state.hpp>
 #include <dsl/towers/overlapped_sums.hpp>
 #include <dsl/towers/process_sums.hpp>
 
 #include <cstring>
+#include <mutex>
 
 namespace dsl::detail::TYPENET_MODE {
 
@@ -17,12 +17,12 @@ TYPENET_INLINE overlapped_sums::overlapped_sums(abort_state& fate, process_sums&
     : fate_(fate), sums_(sums), world_(world), handed_(sums.own()), waited_(sums.own()), now_(sums.own()) {
   // Started here and not at first use: the first rank's thread is pinned to cores, and the new thread would inherit
   // that.
-  thread_.start(&overlapped_sums::serve, this);
+  thread_.start([this] { serve(); });
 }
 
 TYPENET_INLINE overlapped_sums::~overlapped_sums() {
   {
-    lock const held(fate_.guard);
+    std::scoped_lock const held(fate_.guard);
     stopping_ = true;
     if (done_ < begun_) fate_.break_with("towers: they were destroyed while gradients were still being summed");
     fate_.changed.notify_all();
@@ -31,16 +31,11 @@ TYPENET_INLINE overlapped_sums::~overlapped_sums() {
 }
 
 TYPENET_INLINE void overlapped_sums::wait(int seat) {
-  lock const held(fate_.guard);
+  std::scoped_lock const held(fate_.guard);
   world_.share_cores(false);  // no other thread needs them now
   while (done_ < handed_[seat] && !fate_.broken()) fate_.changed.wait(fate_.guard);
   fate_.require();
   waited_[seat] = handed_[seat];
-}
-
-TYPENET_INLINE void* overlapped_sums::serve(void* self) {
-  static_cast<overlapped_sums*>(self)->serve();
-  return nullptr;
 }
 
 TYPENET_INLINE void overlapped_sums::serve() {
@@ -51,14 +46,14 @@ TYPENET_INLINE void overlapped_sums::serve() {
       made = true;
     } catch (...) {  // NOLINT(bugprone-empty-catch): all ranks have heard of it
     }
-    lock const held(fate_.guard);
+    std::scoped_lock const held(fate_.guard);
     if (made) ++done_;
     fate_.changed.notify_all();
   }
 }
 
 TYPENET_INLINE bool overlapped_sums::next() {
-  lock const held(fate_.guard);
+  std::scoped_lock const held(fate_.guard);
   while (!stopping_ && (fate_.broken() || done_ == begun_)) fate_.changed.wait(fate_.guard);
   if (stopping_) return false;
   int const at = static_cast<int>(done_ - first_);

@@ -4,10 +4,9 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/threads.hpp>
 
+#include <condition_variable>
+#include <mutex>
 #include <string>
-
-#include <pthread.h>
-#include <time.h>
 
 namespace dsl::detail::TYPENET_MODE {
 
@@ -23,14 +22,13 @@ class watchdog {
   ~watchdog();
 
  private:
-  static void* watch(void* self);
   void watch();
 
   double seconds_;
   std::string (*why_)(void const*);
   void const* context_;
-  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
-  pthread_cond_t over_{};
+  std::mutex mutex_;
+  std::condition_variable over_;
   bool done_ = false;
   thread_group thread_;
 };

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <dsl/detail/mode.hpp>
-#include <dsl/detail/threads.hpp>
 #include <dsl/training/callback.hpp>
 
 #include <csignal>
 #include <initializer_list>
+#include <mutex>
 #include <vector>
 
 #include <pthread.h>
@@ -41,14 +41,14 @@ class TYPENET_EXPORT stop_on_signal : public callback {
   class handlers {
    public:
     explicit handlers(std::vector<int> const& signals) {
-      detail::lock const held(guard);
+      std::scoped_lock const held(guard);
       if (runs++ == 0) __atomic_store_n(&pending, 0, __ATOMIC_RELAXED);
       for (int const s : signals) set(s);
     }
     handlers(handlers const&) = delete;
     handlers& operator=(handlers const&) = delete;
     ~handlers() {
-      detail::lock const held(guard);
+      std::scoped_lock const held(guard);
       if (--runs > 0) return;
       for (int s = 1; s < NSIG; ++s)
         if (ours[s]) ::sigaction(s, &before[s], nullptr), ours[s] = false;
@@ -66,7 +66,7 @@ class TYPENET_EXPORT stop_on_signal : public callback {
       ::sigemptyset(&mine.sa_mask);
       ours[s] = ::sigaction(s, &mine, nullptr) == 0;
     }
-    static inline detail::mutex guard;
+    static inline std::mutex guard;
     static inline int runs = 0;
     static inline bool ours[NSIG] = {};  // NOLINT(modernize-avoid-c-arrays)
   };

@@ -10,7 +10,9 @@
 #include <dsl/executors/thread_team.hpp>
 #include <dsl/plan/plan.hpp>
 
+#include <condition_variable>
 #include <exception>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -42,7 +44,7 @@ class core_team final : public thread_team {
  private:
   /// The step of another device for which a device's thread waits, or -1 if it does not wait.
   struct post {
-    detail::condition changed{};
+    std::condition_variable changed{};
     int device = -1;
     int step = -1;
   };
@@ -52,7 +54,7 @@ class core_team final : public thread_team {
       if (p.steps[i].device != device) continue;
       if (p.steps[i].waits > 0) wait(p, p.steps[i]);
       step(context, i);
-      detail::lock const held(mutex_);
+      std::scoped_lock const held(mutex_);
       if (stopped_) refuse();
       done_[device] = i;
       for (post& x : posts_)
@@ -61,11 +63,11 @@ class core_team final : public thread_team {
   }
   void wait(plan const& p, step const& s) {
     post& mine = posts_[s.device];
-    detail::lock const held(mutex_);
+    std::unique_lock held(mutex_);
     for (int i = s.first_wait; i < s.first_wait + s.waits; ++i) {
       int const other = p.waits[i];
       mine.device = p.steps[other].device, mine.step = other;
-      while (done_[mine.device] < other && !stopped_) mine.changed.wait(mutex_);
+      mine.changed.wait(held, [&] { return done_[mine.device] >= other || stopped_; });
       mine.device = -1;
       if (stopped_) refuse();
     }
@@ -86,7 +88,7 @@ class core_team final : public thread_team {
   /// have been updated on only some of them.
   void stop(std::string why, bool for_good) {
     if (group_ && for_good) group_->give_up(why.c_str());  // another thread may be waiting for other towers
-    detail::lock const held(mutex_);
+    std::scoped_lock const held(mutex_);
     if (!stopped_) why_ = std::move(why);  // the first reason is the cause
     stopped_ = true;
     ended_ = for_good;
@@ -104,7 +106,7 @@ class core_team final : public thread_team {
 
   detail::list<detail::core_set> places_;
   communicator* group_;
-  detail::mutex mutex_;
+  std::mutex mutex_;
   detail::chain<post> posts_;  // per device
   detail::list<int> done_;     // per device: the last finished step
   bool stopped_ = false;       // whether a device has failed in this run

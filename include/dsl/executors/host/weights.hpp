@@ -4,12 +4,12 @@
 #include <dsl/detail/chain.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/owner.hpp>
-#include <dsl/detail/threads.hpp>
 #include <dsl/executors/host/memory.hpp>
 #include <dsl/executors/shared_weights.hpp>
 #include <dsl/plan/plan.hpp>
 
 #include <cstdint>
+#include <mutex>
 
 namespace dsl::host::TYPENET_MODE {
 
@@ -34,7 +34,7 @@ struct weights final : shared_weights {
                 layout.region_bytes[static_cast<int>(region::frozen)]) {}
 
   long long bytes() const override {
-    detail::lock const lock(guard);
+    std::scoped_lock const lock(guard);
     return numbers.bytes() + (packed ? packed->bytes() : 0);
   }
   bool written() const override { return version > 1; }
@@ -44,7 +44,7 @@ struct weights final : shared_weights {
   memory_block numbers;
   std::uint64_t version = 1;          // counts changes
   std::uint64_t written_version = 1;  // counts calls of write_parameter
-  mutable detail::mutex guard{};
+  mutable std::mutex guard{};
   detail::owner<packed_weights> packed{};  // null until an executor packs
 };
 

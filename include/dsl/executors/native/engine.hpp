@@ -3,7 +3,6 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/owner.hpp>
-#include <dsl/detail/threads.hpp>
 #include <dsl/executors/host/memory_task.hpp>
 #include <dsl/executors/host/plain_loops.hpp>
 #include <dsl/executors/host/weights.hpp>
@@ -16,6 +15,7 @@
 #include <dsl/executors/reference/steps.hpp>
 
 #include <cstdint>
+#include <mutex>
 #include <string>
 
 namespace dsl::native_cpu::TYPENET_MODE {
@@ -92,7 +92,7 @@ class engine final : public plain::steps<float> {
   }
 
   int prepare(mode m, batch_part part, per_output<target_kind> targets = target_kind::classes) override {
-    detail::lock const lock(kept().guard);  // other engines may add kernels, too
+    std::scoped_lock const lock(kept().guard);  // other engines may add kernels, too
     int which = 0;
     try {
       which = plain::steps<float>::prepare(m, part, targets);
@@ -109,14 +109,14 @@ class engine final : public plain::steps<float> {
 
   void run(int which, batch_view const& batch) override {
     if (shares_weights()) {  // others only read what is packed before the steps run
-      detail::lock const lock(kept().guard);
+      std::scoped_lock const lock(kept().guard);
       for (unit& d : devices_) d.convolutions.refresh();
     }
     plain::steps<float>::run(which, batch);
   }
 
   long long executor_bytes() const override {
-    detail::lock const lock(kept().guard);
+    std::scoped_lock const lock(kept().guard);
     long long all = kept().packed->bytes();
     for (unit const& d : devices_) all += d.at.bytes() + d.convolutions.bytes();
     return all;
@@ -146,7 +146,7 @@ class engine final : public plain::steps<float> {
   };
   /// Returns the kernels that were packed from the weights.
   packed_kernels& kernels() const {
-    detail::lock const lock(kept().guard);
+    std::scoped_lock const lock(kept().guard);
     if (!kept().packed) kept().packed = detail::owner<host::packed_weights>(detail::make<packed_kernels>());
     return static_cast<packed_kernels&>(*kept().packed);
   }

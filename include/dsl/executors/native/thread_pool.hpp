@@ -6,7 +6,9 @@
 #include <dsl/detail/threads.hpp>
 #include <dsl/error.hpp>
 
+#include <condition_variable>
 #include <ctime>
+#include <mutex>
 #include <unistd.h>
 
 namespace dsl::native_cpu::TYPENET_MODE {
@@ -65,9 +67,9 @@ class thread_pool {
   };
   /// The state that the threads of one process share.
   struct meeting {
-    detail::mutex mutex{};
-    detail::condition begun{};
-    detail::condition ended{};
+    std::mutex mutex{};
+    std::condition_variable begun{};
+    std::condition_variable ended{};
     int sleepers = 0;
     bool caller_sleeps = false;
     bool stopping = false;
@@ -95,7 +97,7 @@ class thread_pool {
     try {
       for (int i = 1; i < threads_; ++i) {
         workers_[i - 1] = {this, i};
-        made->threads.start(&thread_pool::serve, &workers_[i - 1]);
+        made->threads.start([w = &workers_[i - 1]] { serve(*w); });
       }
     } catch (...) {
       stop();
@@ -105,7 +107,7 @@ class thread_pool {
   void stop() {
     if (process_ != getpid()) return;
     {
-      detail::lock const held(meeting_->mutex);
+      std::scoped_lock const held(meeting_->mutex);
       meeting_->stopping = true;
       meeting_->begun.notify_all();
     }
@@ -120,12 +122,12 @@ class thread_pool {
       for (int i = 0; i < what.items; ++i) what.body(what.f, i, around->thread);
       return;
     }
-    detail::lock const one_at_a_time(callers_);
+    std::scoped_lock const one_at_a_time(callers_);
     frame const mine(this, 0);
     for (int i = 0; i < what.items; ++i) what.body(what.f, i, 0);
   }
   void share_out(loop const& what) {
-    detail::lock const one_at_a_time(callers_);
+    std::scoped_lock const one_at_a_time(callers_);
     if (process_ != getpid()) start();
     meeting& m = *meeting_;
     m.now = what;
@@ -133,16 +135,16 @@ class thread_pool {
     __atomic_store_n(&m.at_work, 0, __ATOMIC_RELEASE);
     __atomic_add_fetch(&m.loops, 1, __ATOMIC_RELEASE);
     {
-      detail::lock const held(m.mutex);
+      std::scoped_lock const held(m.mutex);
       if (m.sleepers > 0) m.begun.notify_all();
     }
     work(m, 0);
     __atomic_or_fetch(&m.at_work, closed, __ATOMIC_ACQ_REL);
     auto const done = [&] { return __atomic_load_n(&m.at_work, __ATOMIC_ACQUIRE) == closed; };
     if (spin_until(done)) return;
-    detail::lock const held(m.mutex);
+    std::unique_lock held(m.mutex);
     m.caller_sleeps = true;
-    while (!done()) m.ended.wait(m.mutex);
+    m.ended.wait(held, done);
     m.caller_sleeps = false;
   }
 
@@ -151,18 +153,16 @@ class thread_pool {
     for (int i; (i = __atomic_fetch_add(&m.next, 1, __ATOMIC_RELAXED)) < m.now.items;) m.now.body(m.now.f, i, thread);
   }
 
-  static void* serve(void* w) {
-    auto const& mine = *static_cast<worker*>(w);
+  static void serve(worker const& mine) {
     meeting& m = *mine.pool->meeting_;
     for (unsigned seen = 0; wait_for_loop(m, seen);) {
       seen = __atomic_load_n(&m.loops, __ATOMIC_ACQUIRE);
       if (!begin(m)) continue;
       mine.pool->work(m, mine.thread);
       if (__atomic_sub_fetch(&m.at_work, 1, __ATOMIC_ACQ_REL) != closed) continue;
-      detail::lock const held(m.mutex);
+      std::scoped_lock const held(m.mutex);
       if (m.caller_sleeps) m.ended.notify_one();
     }
-    return nullptr;
   }
   /// Joins the loop if it has not ended. Returns whether this thread takes part.
   static bool begin(meeting& m) {
@@ -175,9 +175,9 @@ class thread_pool {
   static bool wait_for_loop(meeting& m, unsigned seen) {
     auto const begun = [&] { return __atomic_load_n(&m.loops, __ATOMIC_ACQUIRE) != seen; };
     if (spin_until(begun)) return true;
-    detail::lock const held(m.mutex);
+    std::unique_lock held(m.mutex);
     ++m.sleepers;
-    while (!begun() && !m.stopping) m.begun.wait(m.mutex);
+    m.begun.wait(held, [&] { return begun() || m.stopping; });
     --m.sleepers;
     return begun();
   }
@@ -200,7 +200,7 @@ class thread_pool {
   int threads_;
   pid_t process_ = 0;
   meeting* meeting_ = nullptr;
-  detail::mutex callers_;
+  std::mutex callers_;
   detail::list<worker> workers_;
 };
 
