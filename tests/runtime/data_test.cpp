@@ -472,6 +472,13 @@ TEST_CASE("the pipeline refuses options that make no sense", "[pipeline]") {
   require_error<dsl::option_error>([&] { load({.batch_size = 6, .drop_last = true}); }, {"batch_size", "found 6"});
   require_error<dsl::option_error>([&] { dsl::batch_loader{data.first(0), {}}; }, {"data set", "found 0"});
   require_error<dsl::option_error>([&] { dsl::batch_loader{dsl::dataset{}, {}}; }, {"data set"});
+  dsl::dataset moved = data;
+  dsl::dataset const last = std::move(moved);
+  require_error<dsl::option_error>([&] { dsl::batch_loader{moved, {}}; },  // NOLINT(bugprone-use-after-move)
+                                   {"must have its samples; found none of its " + std::to_string(data.size),
+                                    "as after std::move", "use the data set it was moved to"});
+  require_error<dsl::option_error>([] { dsl::in_memory_dataset({1, 1, 1}, 0, {1}, {0}); },
+                                   {"dataset: classes must be 1 or more; found 0"});
   auto wrong = data;
   wrong.mean = std::make_shared<std::vector<float> const>(3);
   require_error<dsl::option_error>([&] { dsl::batch_loader{wrong, {}}; }, {"mean", "found 3"});
@@ -678,6 +685,16 @@ TEST_CASE("download_cifar10 looks into the files it finds, and its advice can be
   CHECK(has(offline, "no network"));
   CHECK(has(offline, pasted));
   CHECK(has(offline, (home / "cifar-10-binary.tar.gz").string()));
+
+  fs::create_directories(files);  // what another program has left
+  std::ofstream(files / "notes") << "mine";
+  auto const [kept, incomplete] = download(quoted);
+  INFO(incomplete);
+  CHECK(kept == 1);
+  CHECK(has(incomplete, "found others, which are kept"));
+  CHECK(has(incomplete, remove + pasted));
+  CHECK(fs::exists(files / "notes"));
+  fs::remove_all(files);
 
   std::ofstream(home / "cifar-10-binary.tar.gz") << "half an archive";
   auto const [half, broken] = download(quoted);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -160,7 +161,7 @@ TEST_CASE("npy: what is no such file, or does not fit, is refused", "[hostile]")
   std::memcpy(nan.data() + 16, "\0\0\xc0\x7f", 4);
   refuses([&] { read_npy_classes(in.write("x", file_of(header("<f4", "(2, 3)"), nan)), y); }, {"number 1 of sample 1"});
   refuses([&] { read_npy_values(y, in.write("x", file_of(header("<f8", "(2,)"), bytes_of<double>({1, 1e300})))); },
-          {"values", "inf"});
+          {"numbers in the range of float", "found 1e+300 as number 0 of sample 1"});
 
   std::string const x = in.write("x", good);
   auto const labels = [&](char const* type, char const* dims, std::string const& numbers) {
@@ -169,10 +170,23 @@ TEST_CASE("npy: what is no such file, or does not fit, is refused", "[hostile]")
   refuses([&] { read_npy_classes(x, labels("<f4", "(2,)", six.substr(0, 8))); }, {"integers for labels"});
   refuses([&] { read_npy_classes(x, labels("|u1", "(3,)", "abc")); }, {"2 samples", "found 3"});
   refuses([&] { read_npy_classes(x, labels("|u1", "(2, 2)", "abcd")); }, {"one label", "2x2"});
-  refuses([&] { read_npy_classes(x, labels("|i1", "(2,)", std::string("\0\377", 2))); }, {"found -1"});
+  refuses([&] { read_npy_classes(x, labels("|i1", "(2,)", std::string("\0\377", 2))); },
+          {"npy: ", "/l must have labels of 0 to 0; found -1 for sample 1"});
   refuses([&] { read_npy_classes(x, labels("<u8", "(2,)", bytes_of<std::uint64_t>({0, 1ULL << 40}))); },
           {"labels that fit in 32 bits; found 1099511627776 at index 1"});
-  refuses([&] { read_npy_classes(x, labels("|u1", "(2,)", std::string("\0\2", 2)), {"a", "b"}); }, {"found 2"});
+  refuses([&] { read_npy_classes(x, labels("|u1", "(2,)", std::string("\0\2", 2)), {"a", "b"}); },
+          {"/l must have labels of 0 to 1; found 2 for sample 1"});
+  // A number is shown as it is in the file, not as the float that it would become.
+  std::string const large =
+      in.write("large.npy", file_of(header("<f8", "(2, 3)"), bytes_of<double>({0, 0, 0, 0, 1e300, 0})));
+  refuses([&] { read_npy_classes(large, labels("|u1", "(2,)", std::string("\0\1", 2))); },
+          {"npy: ", "large.npy must have finite numbers in the range of float; found 1e+300 as number 1 of sample 1"});
+  refuses([&] { read_npy_values(x, large); }, {"large.npy", "found 1e+300"});
+  float const none = std::numeric_limits<float>::quiet_NaN();
+  std::string const no_number = in.write("nan.npy", file_of(header("<f4", "(2,)"), bytes_of<float>({0, none})));
+  refuses([&] { read_npy_values(no_number, x); }, {"nan.npy", "nan as number 0 of sample 1"});
+  // open() would end at the NUL character, and read another file.
+  refuses([&] { read_npy_values(x + std::string("\0z", 2), x); }, {"npy: cannot read ", "has a NUL character"});
   refuses([&] { read_npy_values(x, labels("<f4", "(2, 0)", "")); }, {"values", "2x0"});
   refuses([&] { read_npy_pixel_classes(x, labels("|u1", "(2, 3)", "abcdef"), 3); }, {"(samples, 1, 1)"});
   refuses([&] { read_npy_classes((in.here / "none"), y); }, {"none", "No such file"});

@@ -107,6 +107,18 @@ TEST_CASE("pictures that cannot be read are refused, or skipped and counted", "[
   CHECK(skipped.files[1] == here / "cat/2.png");
   CHECK((skipped.data.label(2) == 0 && skipped.data.label(3) == 1 && skipped.data.label(9) == 2));
   t.fit(skipped.data, {.batch_size = 5, .loader_threads = 2});
+  // Links to themselves, as pictures and beside the folders of the classes.
+  fs::create_symlink("9.png", here / "cat/9.png");
+  test::refuses<data_error>([&] { read_picture_folder(here.path.string(), {3, 8, 8}); },
+                            {"picture_folder: cannot read " + (here / "cat/9.png") + ": Too many levels",
+                             "remove it, or set .unreadable = unreadable::skip"});
+  fs::create_symlink("loop", here / "loop");
+  picture_folder const linked = read_picture_folder(here.path.string(), {3, 8, 8}, {.unreadable = unreadable::skip});
+  CHECK(linked.skipped == names{here / "cat/1.png", here / "emu/2.jpeg", here / "loop", here / "cat/9.png"});
+  CHECK((linked.data.size == 10 && linked.data.classes == 3));
+  fs::remove(here / "cat/9.png");
+  test::refuses<data_error>([&] { read_picture_folder(here.path.string(), {3, 8, 8}); },
+                            {"picture_folder: cannot read " + (here / "loop") + ": Too many levels"});
   picture_folder const values = read_picture_files({here / "cat/1.png", here / "cat/2.png"}, 2, {1, 2, 3, 4}, {3, 8, 8},
                                                    {.unreadable = unreadable::skip});
   REQUIRE(values.data.size == 1);
@@ -130,6 +142,7 @@ TEST_CASE("folders and lists that are none are refused", "[pictures]") {
   test::refuses<data_error>(
       [&] { folder(here / "nowhere"); },
       {"cannot read the folder ", "nowhere: No such file or directory; give a folder with a folder for each class"});
+  test::refuses<data_error>([&] { folder(here.path.string() + std::string("\0", 1)); }, {"has a NUL character"});
   test::refuses<data_error>([&] { folder(here / "cat"); }, {"must have a folder for each class; found none"});
   fs::create_directories(here / "fox");
   test::refuses<data_error>([&] { folder(here.path.string()); },

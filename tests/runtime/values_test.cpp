@@ -464,5 +464,15 @@ TEST_CASE("a table is read, column by column") {
     write(w.text);
     refuses<data_error>([&] { read_csv_values(path, {"b"}); }, w.words);
   }
+  for (std::string const& text : {std::string("\xff\xfe"
+                                              "a\0,\0b\0\n\0",
+                                              10),
+                                  std::string("\xfe\xff\0a\0,\0b", 8)}) {
+    std::ofstream(path, std::ios::binary) << text;
+    refuses<data_error>([&] { read_csv_values(path, {"b"}); },
+                        {"must be UTF-8", "found the byte order mark of UTF-16; save it again as CSV in UTF-8"});
+  }
+  std::ofstream(path, std::ios::binary) << std::string("a\0,\0b\0\n\0", 8);
+  refuses<data_error>([&] { read_csv_values(path, {"b"}); }, {"found a NUL byte, as in UTF-16"});
   refuses<data_error>([&] { read_csv_values((folder / "none.csv"), {"b"}); }, {"none.csv", "No such file"});
 }

@@ -23,6 +23,11 @@ TYPENET_INLINE csv_table::csv_table(std::string const& path, csv_options const& 
     : path_(path), separator_(o.separator) {
   input_file file(path, "csv", "check the path");
   file.append(text_, file.size());
+  bool const marked = text_.starts_with("\xff\xfe") || text_.starts_with("\xfe\xff");
+  if (marked || (text_.size() > 1 && (text_[0] == '\0') != (text_[1] == '\0')))
+    throw_error<data_error>({"csv: ", path_, " must be UTF-8 or another encoding that contains ASCII; found ",
+                             marked ? "the byte order mark of UTF-16" : "a NUL byte, as in UTF-16",
+                             "; save it again as CSV in UTF-8"});
   try {
     find_rows(o);
   } catch (std::bad_alloc const&) {

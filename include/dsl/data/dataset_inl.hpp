@@ -4,6 +4,7 @@
 #include <dsl/data/dataset.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
+#include <dsl/detail/option_check.hpp>
 #include <dsl/error.hpp>
 #include <dsl/shape.hpp>
 
@@ -71,6 +72,7 @@ TYPENET_INLINE void require_labels(std::vector<std::int32_t> const& labels, int 
 namespace dsl::TYPENET_MODE {
 
 TYPENET_INLINE dataset make_dataset(dsl::shape sample, int classes, dataset_storage storage) {
+  detail::option_check{"dataset"}.need(classes >= 1, "classes must be 1 or more", classes);
   constexpr std::int64_t most = 0x7fffffffffffffff;
   std::int64_t pictures = 0;
   auto const labels = static_cast<std::int64_t>(storage.labels.size());

@@ -31,7 +31,7 @@ class npy_array {
   std::shared_ptr<void const> owner() const { return file_; }
 
   /// Returns the numbers as floats. If the file contains floats, these are in the file's memory; otherwise they are
-  /// converted into `copy`.
+  /// converted into `copy`. Throws data_error for a number that is not finite as a float.
   std::span<float const> floats(std::shared_ptr<std::vector<float>>& copy) const;
   /// Returns integers as class numbers. Throws data_error for a number that does not fit in a std::int32_t; the message
   /// has its position.

@@ -3,6 +3,7 @@
 
 #include <dsl/data/npy_array.hpp>
 #include <dsl/detail/mapped_file.hpp>
+#include <dsl/detail/math.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/printable.hpp>
@@ -190,6 +191,11 @@ TYPENET_INLINE double npy_array::real_at(std::int64_t i) const {
 
 TYPENET_INLINE std::span<float const> npy_array::floats(std::shared_ptr<std::vector<float>>& copy) const {
   auto const size = static_cast<std::size_t>(count_);
+  if (kind_ == npy_kind::real)
+    for (std::int64_t i = 0, each = dims_.empty() || dims_[0] < 1 ? 1 : count_ / dims_[0]; i < count_; ++i)
+      if (double const x = real_at(i); !isfinite(static_cast<double>(static_cast<float>(x))))
+        refuse(message({"have finite numbers in the range of float; found ", x, " as number ", i % each, " of sample ",
+                        i / each, "; correct it or remove the sample"}));
   if (kind_ == npy_kind::real && width_ == 4 && reinterpret_cast<std::uintptr_t>(bytes()) % alignof(float) == 0)
     return {reinterpret_cast<float const*>(bytes()), size};
   copy = std::make_shared<std::vector<float>>(size);

@@ -60,7 +60,6 @@ inline dataset npy_dataset(npy_array const& samples, dataset data) {
     storage->segments = {{samples.bytes(), sample.size(), count}};
   } else {
     std::span<float const> const numbers = samples.floats(copy);
-    require_numbers(numbers, count, sample.size(), "numbers");
     auto const stride = static_cast<std::int64_t>(sample.size() * sizeof(float));
     storage->elements = element::real;
     storage->segments = {{reinterpret_cast<std::uint8_t const*>(numbers.data()), stride, count}};
@@ -86,7 +85,10 @@ TYPENET_INLINE dataset read_npy_classes(std::string const& samples, std::string 
   for (std::int32_t const label : classes) largest = label > largest ? label : largest;
   int const count =
       class_names.empty() ? largest + (largest < 0x7fffffff ? 1 : 0) : static_cast<int>(class_names.size());
-  detail::require_labels(classes, count);
+  for (std::size_t i = 0; i < classes.size(); ++i)
+    if (classes[i] < 0 || classes[i] >= count)
+      y.refuse(detail::message({"have labels of 0 to ", count - 1, "; found ", classes[i], " for sample ",
+                                static_cast<long long>(i), "; correct the label or the number of class names"}));
   dataset data{.sample = {},
                .size = x.dims()[0],
                .classes = count,
@@ -105,7 +107,6 @@ TYPENET_INLINE dataset read_npy_values(std::string const& samples, std::string c
     y.refuse(detail::message({"have 1 to 2,147,483,647 values per sample; found ", detail::npy_dims(y)}));
   std::shared_ptr<std::vector<float>> copy;
   std::span<float const> const numbers = y.floats(copy);
-  detail::require_numbers(numbers, count, each, "values");
   dataset data{.sample = {},
                .size = count,
                .classes = 0,

@@ -133,7 +133,10 @@ TYPENET_INLINE void batch_loader::check() const {
   auto const need = [&](bool holds, char const* must, std::int64_t found, char const* advice) {
     loader.need(holds, must, found, advice);
   };
-  need(data_.size > 0 && data_.storage, "the data set must have at least one sample", data_.size, "load one first");
+  need(data_.size > 0, "the data set must have at least one sample", data_.size, "load one first");
+  if (!data_.storage)
+    detail::throw_error<option_error>({"batch_loader: the data set must have its samples; found none of its ",
+                                       data_.size, ", as after std::move(data); use the data set it was moved to"});
   need(data_.size <= 0xffffffff, "a data set must have at most 4,294,967,295 samples", data_.size, "split it");
   need(options_.batch_size > 0, "batch_size must be 1 or more", options_.batch_size, "try 64");
   need(options_.prefetch >= 0, "prefetch must be 0 or more", options_.prefetch, "try 2, or 0 for no threads");

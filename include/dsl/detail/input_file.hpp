@@ -24,6 +24,7 @@ class input_file {
  public:
   input_file(std::string path, char const* kind, std::string advice)
       : path_(std::move(path)), kind_(kind), advice_(std::move(advice)) {
+    if (path_.find('\0') != std::string::npos) fail("its name has a NUL character");  // open() would end there
     // O_NONBLOCK: opening a named pipe must fail below, not wait for a writer. It changes nothing for a file.
     descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor_ < 0) fail(reason(errno));

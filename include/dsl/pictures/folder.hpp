@@ -42,8 +42,8 @@ struct picture_folder {
 /// red first:
 ///   dsl::picture_folder const animals = dsl::read_picture_folder("animals", {3, 224, 224});
 ///   trainer.fit(animals.data, {.augment = dsl::random_flip{}, .loader_threads = 4});
-/// Throws data_error if there is no such folder, if a class has no image, or if a subfolder is not among the
-/// class_names, and option_error if these name a class twice.
+/// Throws data_error if there is no such folder, if a class has no image, if a subfolder is not among the class_names,
+/// or if a link leads to itself and is not skipped, and option_error if the class_names name a class twice.
 picture_folder read_picture_folder(std::string const& path, dsl::shape sample,
                                    picture_folder_options const& options = {});
 /// Makes such a data set from a list of files, with a label for each file. Throws option_error if there are

@@ -92,27 +92,41 @@ std::vector<std::string> skip_unreadable(std::vector<std::string>& files, dsl::s
   return skipped;
 }
 
-/// Returns the sorted names in a folder, without those that begin with a dot.
-TYPENET_INLINE std::vector<std::string> names_in(std::string const& path, bool folders) {
-  std::vector<std::string> names;
-  try {
-    for (auto const& entry : std::filesystem::directory_iterator(path)) {
-      std::string name = entry.path().filename().string();
-      if (!name.starts_with('.') && entry.is_directory() == folders) names.push_back(std::move(name));
-    }
-  } catch (std::filesystem::filesystem_error const& e) {
-    throw data_error(message(
-        {"picture_folder: cannot read the folder ", printable(path), ": ", e.code().message(),
-         folders ? "; give a folder with a folder for each class" : "; make it readable, or leave this class out"}));
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 TYPENET_INLINE bool is_picture(std::string name) {
   for (char& c : name)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   return name.ends_with(".png") || name.ends_with(".jpg") || name.ends_with(".jpeg");
+}
+
+/// Returns the sorted names of a folder's folders, or of its pictures, without those that begin with a dot. An entry
+/// that cannot be followed, such as a link to itself, is refused or added to `skipped`.
+TYPENET_INLINE std::vector<std::string> names_in(std::string const& path, bool folders, unreadable o,
+                                                 std::vector<std::string>& skipped) {
+  std::vector<std::string> names;
+  auto const fail = [&](char const* what, std::string const& name, std::string const& why, char const* advice) {
+    throw data_error(message({"picture_folder: cannot read ", what, printable(name), ": ", why, advice}));
+  };
+  char const* const give =
+      folders ? "; give a folder with a folder for each class" : "; make it readable, or leave this class out";
+  if (path.find('\0') != std::string::npos) fail("the folder ", path, "its name has a NUL character", give);
+  try {
+    for (auto const& entry : std::filesystem::directory_iterator(path)) {
+      std::string name = entry.path().filename().string();
+      if (name.starts_with('.') || (!folders && !is_picture(name))) continue;
+      std::error_code failed;
+      bool const is_folder = entry.is_directory(failed);
+      if (failed && o == unreadable::refuse)
+        fail("", entry.path().string(), failed.message(), "; remove it, or set .unreadable = unreadable::skip");
+      if (failed)
+        skipped.push_back(entry.path().string());
+      else if (is_folder == folders)
+        names.push_back(std::move(name));
+    }
+  } catch (std::filesystem::filesystem_error const& e) {
+    fail("the folder ", path, e.code().message(), give);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 }  // namespace dsl::detail::TYPENET_MODE
@@ -122,7 +136,8 @@ namespace dsl::TYPENET_MODE {
 TYPENET_INLINE picture_folder read_picture_folder(std::string const& path, dsl::shape sample,
                                                   picture_folder_options const& options) {
   detail::require_colours(sample);
-  std::vector<std::string> const folders = detail::names_in(path, true);
+  std::vector<std::string> skipped;
+  std::vector<std::string> const folders = detail::names_in(path, true, options.unreadable, skipped);
   picture_folder_options with_names = options;
   if (with_names.class_names.empty()) with_names.class_names = folders;
   std::vector<std::string> const& names = with_names.class_names;
@@ -145,14 +160,17 @@ TYPENET_INLINE picture_folder read_picture_folder(std::string const& path, dsl::
     std::size_t const before = files.size();
     std::string const folder = path + "/" + names[c];
     if (std::find(folders.begin(), folders.end(), names[c]) == folders.end()) continue;  // a test set may lack a class
-    for (std::string const& name : detail::names_in(folder, false))
-      if (detail::is_picture(name)) files.push_back(detail::message({folder, "/", name}));
+    for (std::string const& name : detail::names_in(folder, false, options.unreadable, skipped))
+      files.push_back(detail::message({folder, "/", name}));
     if (files.size() == before)
       throw data_error(detail::message({"picture_folder: ", detail::printable(folder),
                                         " must have a file whose name ends in .png, .jpg or .jpeg; found none"}));
     labels.resize(files.size(), static_cast<std::int32_t>(c));
   }
-  return read_picture_files(std::move(files), std::move(labels), static_cast<int>(names.size()), sample, with_names);
+  picture_folder all =
+      read_picture_files(std::move(files), std::move(labels), static_cast<int>(names.size()), sample, with_names);
+  all.skipped.insert(all.skipped.end(), skipped.begin(), skipped.end());
+  return all;
 }
 
 TYPENET_INLINE picture_folder read_picture_files(std::vector<std::string> files, std::vector<std::int32_t> labels,
