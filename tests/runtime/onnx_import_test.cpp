@@ -9,6 +9,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -300,6 +301,63 @@ TEST_CASE("onnx import: further inputs and outputs keep their names", "[onnx]") 
   CHECK_THAT(without_blanks(file.SerializeAsString()),
              Catch::Contains("named_output<\"b\",sigmoid,tap<\"skip1\">>,named_output<\"c\",from<\"skip1\">,"
                              "softplus>,dsl::tanh>"));
+}
+
+TEST_CASE("onnx import: the names of inputs and outputs are those of the file, whatever their characters", "[onnx]") {
+  auto const made = [](std::vector<std::string> const& outputs, std::string const& input) {
+    model m({1, 3});
+    model::describe(input, {1, 2}, *m.graph().add_input());
+    model::set(m.add("Concat", {"x", input}, "both"), "axis", 1);
+    m.add("Relu", {"both"}, "y");
+    pb::ModelProto file = m.file;
+    file.mutable_graph()->add_output()->set_name("y");
+    for (std::string const& name : outputs) {
+      pb::NodeProto& n = *file.mutable_graph()->add_node();
+      n.set_op_type("Sigmoid"), n.add_input("both"), n.add_output(name);
+      file.mutable_graph()->add_output()->set_name(name);
+    }
+    return file.SerializeAsString();
+  };
+  std::string const bytes = made({"\xc3\xa9", "\xc3\xa8", "a?", "a\\", "\"",
+                                  std::string("a\0"
+                                              "1",
+                                              3),
+                                  "\xff", "\n"},
+                                 "row\x01");
+  std::string const header = without_blanks(bytes);
+  for (char const* name :
+       {"\"\xc3\xa9\"", "\"\xc3\xa8\"", R"("a\?")", R"("a\\")", R"("\"")", R"("a\0001")", R"("\377")", R"("\012")"})
+    CHECK_THAT(header, Catch::Contains(std::string("named_output<") + name + ",sigmoid>"));
+  CHECK_THAT(header, Catch::Contains(R"(named_input<"row\001",features<2>>)"));
+  model empty({1, 0});
+  empty.add("Relu", {"x"}, "y");
+  CHECK_THAT(
+      complaint(empty.bytes(), dsl::onnx_fault::unsupported),
+      Catch::Contains("input \"x\" must have a known shape without a size of 0; found axis 1 of size 0; give the "
+                      "shape, as in --input 3x224x224"));
+  for (std::string const& name : {std::string(), std::string(1001, 'a')})
+    CHECK_THAT(complaint(made({}, name), dsl::onnx_fault::damaged),
+               Catch::Contains("must have a name of 1 to 1,000 bytes, since it becomes part of a type; found " +
+                               std::to_string(name.size())));
+  CHECK_THAT(complaint(made({std::string(1001, 'a')}, "row"), dsl::onnx_fault::damaged),
+             Catch::Contains("must have a name of 1 to 1,000 bytes"));
+}
+
+TEST_CASE("onnx import: a network nested deeper than types may be is flat, with taps", "[onnx]") {
+  auto const header = [](int count) {  // a concat of values that build on one another
+    model m({1, 3});
+    std::vector<std::string> all;
+    for (int i = 0; i < count; ++i) {
+      std::string const n = std::to_string(i), from = i == 0 ? "x" : "c" + std::to_string(i - 1);
+      model::set_real(m.add("LeakyRelu", {from}, "c" + n), "alpha", 0.001F * static_cast<float>(i + 1));
+      m.add("Tanh", {"c" + n}, "t" + n), all.push_back("t" + n);
+    }
+    model::set(m.add("Concat", all, "y"), "axis", 1);
+    return without_blanks(m.bytes());
+  };
+  CHECK_THAT(header(20), !Catch::Contains("tap<"));
+  CHECK_THAT(header(130), Catch::Contains(",leaky_relu<0.119>,//3tap<\"skip115\">,dsl::tanh,"));
+  CHECK_THAT(header(130), Catch::Contains("concat<from<\"skip1\">,from<\"skip2\">,"));
 }
 
 TEST_CASE("onnx import: what typenet has no layer for is one error with node, operator and place", "[onnx]") {

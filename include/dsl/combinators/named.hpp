@@ -23,6 +23,14 @@ namespace detail {
 template <class Layer>
 inline constexpr bool is_mark = false;
 
+/// Whether the names of weights number the layers under one name. A loop: Clang takes a fold of at most 256 layers.
+template <class... Layers>
+constexpr bool are_numbered() {
+  int counted = 0;
+  for (bool mark : {true, is_mark<Layers>...}) counted += mark ? 0 : 1;
+  return counted > 1 || have_several<Layers...>();
+}
+
 constexpr int digits_of(int number) { return number < 10 ? 1 : 1 + digits_of(number / 10); }
 
 template <label Prefix, int Number>
@@ -62,7 +70,7 @@ struct named {
 
   static constexpr value lower(builder& b, value in) {
     b.name_layer(detail::name{own.text, own.size});
-    if ((0 + ... + (detail::is_mark<Layers> ? 0 : 1)) > 1 || detail::have_several<Layers...>()) b.number_children();
+    if (detail::are_numbered<Layers...>()) b.number_children();
     return sequential<Layers...>::lower(b, in);
   }
 

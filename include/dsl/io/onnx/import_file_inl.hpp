@@ -15,6 +15,7 @@
 #include <cstring>
 #include <filesystem>
 #include <iterator>
+#include <new>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -99,8 +100,16 @@ TYPENET_INLINE onnx_constant onnx_file::read(onnx_messages::TensorProto const& t
              "found " + onnx_type_name(type) + "; convert it, for example to float");
   std::string outside;
   bool const is_outside = t.data_location() == tensor::EXTERNAL;
+  bool const is_whole = type == tensor::INT64 || type == tensor::INT32 || bytes == 1;
   auto const size = static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(bytes);
-  if (is_outside) outside = read_outside(t, which, size);
+  onnx_constant c;
+  try {
+    if (is_outside) outside = read_outside(t, which, size);
+    c = onnx_empty(dims, is_whole);
+  } catch (std::bad_alloc const&) {
+    fail(onnx_fault::unsupported, which + " must fit into the memory twice, as it is read and converted; found " +
+                                      std::to_string(size) + " bytes, and less memory; free some memory");
+  }
   std::string_view const raw = is_outside ? std::string_view(outside) : std::string_view(t.raw_data());
   bool const is_raw = is_outside || t.has_raw_data();
   if (is_raw)
@@ -119,8 +128,6 @@ TYPENET_INLINE onnx_constant onnx_file::read(onnx_messages::TensorProto const& t
     else
       in_field(t.int32_data());
   }
-  bool const is_whole = type == tensor::INT64 || type == tensor::INT32 || bytes == 1;
-  onnx_constant c = onnx_empty(dims, is_whole);
   c.name = t.name();
   auto const at = [&]<class Number>(Number, std::size_t i) {
     Number n;
@@ -202,8 +209,8 @@ TYPENET_INLINE std::string onnx_file::read_outside(onnx_messages::TensorProto co
                                   "exhaust the memory; found " + std::to_string(read) +
                                   "; save the file again, without tensors that share bytes");
   if (::lseek(file.descriptor(), static_cast<off_t>(offset), SEEK_SET) < 0) file.fail("it cannot be read from there");
-  std::string all;
-  file.append(all, bytes);
+  std::string all(bytes, '\0');
+  file.read(all.data(), bytes);
   return all;
 }
 

@@ -178,6 +178,8 @@ class onnx_reader {
   /// axis to the front, perhaps after elementwise operators.
   bool moves_channels_to_front(std::string const& name, int depth);
   bool reads_channels_first(std::string const& input) const;
+  /// Throws onnx_error if the name of a further input or output is empty, or longer than a type's should be.
+  void require_name(std::string const& name) const;
   void read_resize();
   void read_convolution();
   void read_transposed();

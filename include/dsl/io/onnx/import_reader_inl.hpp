@@ -85,6 +85,7 @@ TYPENET_INLINE onnx_network onnx_reader::read() {
         if (each.along != 'c') pixels.push_back(each);
     onnx_merge(pixels);
     need(pixels == pixels_of(shape_of(v)), "must have the pixels of an image row by row", "another order");
+    if (!made_.outputs.empty()) require_name(o.name());
     made_.outputs.emplace_back(o.name(), v->node);
   }
   made_.is_own = file_.is_own();
@@ -132,7 +133,9 @@ TYPENET_INLINE void onnx_reader::read_inputs() {
     auto const size = [&](int d, int asked) {
       std::int64_t const n = dims[d].has_dim_value() ? dims[d].dim_value() : 0;
       if (n <= 0 && (asked <= 0 || !first))
-        refuse("must have a known shape", "axis " + std::to_string(d) + " without a size",
+        refuse("must have a known shape without a size of 0",
+               "axis " + std::to_string(d) +
+                   (dims[d].has_dim_value() ? " of size " + std::to_string(n) : std::string(" without a size")),
                "give the shape, as in --input 3x224x224");
       if (n > 0x7fffffff) refuse("must have axes of size 1 to 2,147,483,647", std::to_string(n));
       return n > 0 ? static_cast<int>(n) : asked;
@@ -151,6 +154,7 @@ TYPENET_INLINE void onnx_reader::read_inputs() {
     onnx_axes axes = onnx_axes_of(s, rank == 2 ? 2 : 4);
     if (rank == 3) axes.erase(axes.begin() + 2);
     if (last) axes.push_back(axes[1]), axes.erase(axes.begin() + 1);
+    if (!first) require_name(in.name());
     made_.input_names.push_back(in.name());
     onnx_value const v = append(std::move(l), std::vector<onnx_value>{}, s, std::move(axes));
     v->readers = readers_[in.name()];
@@ -159,6 +163,12 @@ TYPENET_INLINE void onnx_reader::read_inputs() {
   }
   place_ = "the graph";
   if (made_.layers.empty()) refuse("must have an input", "none");
+}
+
+TYPENET_INLINE void onnx_reader::require_name(std::string const& name) const {
+  if (name.empty() || name.size() > 1000)
+    damaged("must have a name of 1 to 1,000 bytes, since it becomes part of a type; found " +
+            std::to_string(name.size()));
 }
 
 TYPENET_INLINE bool onnx_reader::moves_channels_to_front(std::string const& name, int depth) {

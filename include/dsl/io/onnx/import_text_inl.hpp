@@ -2,10 +2,13 @@
 #pragma once
 
 #include <dsl/detail/mode.hpp>
+#include <dsl/detail/printable.hpp>
+#include <dsl/detail/utf8.hpp>
 #include <dsl/graph/facts.hpp>
 #include <dsl/io/onnx/import_constant.hpp>
 #include <dsl/io/onnx/import_names.hpp>
 #include <dsl/io/onnx/import_text.hpp>
+#include <dsl/io/onnx/import_words.hpp>
 #include <dsl/layers/conv2d.hpp>
 
 #include <algorithm>
@@ -199,13 +202,23 @@ TYPENET_INLINE std::string onnx_input_text(shape const& s) {
   return "image<" + std::to_string(s.channels) + ", " + std::to_string(s.height) + ", " + std::to_string(s.width) + ">";
 }
 
-/// Returns text as a C++ string literal. The names of inputs and outputs come unchanged from the file, unlike those of
-/// layers, so characters that a literal would have to escape and those outside ASCII are replaced by underscores.
-inline std::string onnx_quoted(std::string const& text) {
+/// Returns text as a C++ string literal that stands for exactly these bytes, since two names must stay different.
+/// Characters of UTF-8 are written as they are; control characters and other bytes are escaped.
+inline std::string onnx_quoted(std::string_view text) {
   std::string all = "\"";
-  for (char c : text) {
-    bool const plain = c >= 0x20 && c < 0x7f && c != '"' && c != '\\' && c != '?';
-    all += plain ? c : '_';
+  while (!text.empty()) {
+    std::size_t const size = utf8_size(text);
+    std::string_view const character = text.substr(0, size == 0 ? 1 : size);
+    bool const shown = size > 0 && control_at(text, 0) == 0;
+    if (text[0] == '"' || text[0] == '\\' || text[0] == '?') all += '\\';
+    if (shown) all += character;
+    for (char c : character) {
+      if (shown) break;
+      auto const byte = static_cast<unsigned char>(c);
+      all += {'\\', static_cast<char>('0' + byte / 64), static_cast<char>('0' + byte / 8 % 8),
+              static_cast<char>('0' + byte % 8)};
+    }
+    text.remove_prefix(character.size());
   }
   return all + "\"";
 }
@@ -290,26 +303,7 @@ TYPENET_INLINE std::string onnx_identifier(std::string const& name) {
   while (!text.empty() && text.back() == '_') text.pop_back();
   if (text.empty()) return "imported";
   if (text[0] >= '0' && text[0] <= '9') text.insert(0, "net_");
-  static constexpr std::string_view words =
-      " add alignas alignof and and_eq asm attention auto avg_pool1d avg_pool2d batch_norm bias bitand bitor bool "
-      "bounded_window_attention break case catch causal causal_attention ceil_mode channel_scale channel_shuffle "
-      "channel_slice channel_split char char16_t char32_t char8_t class class_token co_await co_return co_yield "
-      "compl concat concept const const_cast constant constant_scale consteval constexpr constinit conv1d conv2d "
-      "conv2d_transpose count_padding custom decltype default delete dense dilation do double dropout dsl "
-      "dynamic_cast elementwise else elu embedding enum explicit export extern false features flatten float for "
-      "friend from frozen gelu gelu_tanh global_avg_pool1d global_avg_pool2d glorot_normal glorot_uniform goto "
-      "grid_attention group_norm groups gru hard_sigmoid hard_swish he_normal he_uniform head_norm identity if "
-      "image initialized inline int intended kernel label last_step layer_norm leaky_relu learning_rate "
-      "local_response_norm long lstm main max_pool1d max_pool2d merge_pixels mish model models multiply mutable "
-      "named named_input named_output namespace native network new noexcept not not_eq nullptr numbered operator or "
-      "or_eq pad padding pointwise_dense position_embedding private protected public reference register "
-      "reinterpret_cast relu relu6 repeat requires residual return scaled sequence sequential shape short sigmoid "
-      "signed silu sizeof softmax softmax2d softplus static static_assert static_cast std stochastic_depth stride "
-      "struct switch tanh tap template this thread_local throw token_numbers token_slice transpose_tokens true "
-      "truncated_normal try typedef typeid typename union unscaled_batch_norm unsigned upsample2d using virtual "
-      "void volatile wchar_t weight_decay while window_attention xor xor_eq zero_pad2d zeros ";
-  if (words.find(" " + text + " ") != std::string_view::npos) return text + "_";
-  return text;
+  return onnx_is_taken(text) ? text + "_" : text;
 }
 
 TYPENET_INLINE std::string onnx_printer::unused(std::string name) {

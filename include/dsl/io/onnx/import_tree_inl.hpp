@@ -36,6 +36,7 @@ class onnx_tree_maker {
 
  private:
   static constexpr int none = -1;
+  static constexpr int deepest = 80;  // of the 100 levels of a type, since the names of a path take up to 17
   /// A further output: the layer that computes it, the last layer before it that is on every path to it and that the
   /// result depends on, and its number.
   struct further {
@@ -75,6 +76,7 @@ class onnx_tree_maker {
   /// Returns a join whose operands are named, but for the one that the layer before it computes.
   onnx_tree flat_join(int n, int current);
   onnx_tree from_tap(int n);
+  static int depth_of(onnx_tree const& t);
   /// Whether the layers of a tree run in the order in which the file has them.
   bool in_order(onnx_tree const& t, int& last) const;
   onnx_tree join(int n, int from, int depth);
@@ -269,7 +271,8 @@ TYPENET_INLINE onnx_tree onnx_tree_maker::make() {
   std::size_t const count = live_.size();
   onnx_tree all = way(0, net_.outputs[0].second, 0);
   int last = none;
-  if (net_.is_own && !in_order(all, last)) {  // so that it is the network that was saved
+  // A file of typenet's becomes the network that was saved. C++ types may be nested at most 100 deep.
+  if ((net_.is_own && !in_order(all, last)) || depth_of(all) > deepest) {
     used_.assign(count, 0), tapped_.assign(count, 0);
     used_[0] = 1;
     is_flat_ = true;
@@ -285,6 +288,12 @@ TYPENET_INLINE onnx_tree onnx_tree_maker::make() {
     }
   onnx_put_taps(all, tapped_);
   return all;
+}
+
+TYPENET_INLINE int onnx_tree_maker::depth_of(onnx_tree const& t) {
+  int inner = 0;
+  for (onnx_tree const& each : t.children) inner = std::max(inner, depth_of(each));
+  return 1 + inner;
 }
 
 TYPENET_INLINE bool onnx_tree_maker::in_order(onnx_tree const& t, int& last) const {
