@@ -37,6 +37,14 @@ class Curves(unittest.TestCase):
         self.assertEqual((self.folder / "curves.png").read_bytes()[:4], b"\x89PNG")
         self.assertIn(".svg or .png", self.draw("curves.jpg", "a=one.csv").stderr)
 
+    def test_only_force_replaces_a_file(self):
+        picture = self.folder / "curves.png"
+        picture.write_text("mine")
+        self.assertIn("curves.png must not exist", self.draw("curves.png", "a=one.csv").stderr)
+        self.assertEqual(picture.read_text(), "mine")
+        self.assertEqual(self.draw("curves.png", "a=one.csv", "--force").returncode, 0)
+        self.assertEqual(picture.read_bytes()[:4], b"\x89PNG")
+
     def test_what_is_no_history_is_named_and_nothing_drawn(self):
         (self.folder / "empty.csv").write_text("epoch,acc,val_acc\n")
         (self.folder / "other.csv").write_text("epoch,accuracy\n1,0.5\n")

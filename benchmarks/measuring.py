@@ -12,6 +12,9 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+FORCE = "--force" in sys.argv  # of every script with an output
+if FORCE:
+    sys.argv.remove("--force")
 
 
 class Finished:
@@ -152,6 +155,13 @@ def table(head, rows):
     return "\n".join(lines)
 
 
+def refuse_existing(*paths):
+    """Ends the script if it would replace a file, unless the user has given --force."""
+    for path in paths:
+        if path and os.path.lexists(path) and not FORCE:
+            sys.exit(f"{path} must not exist, since it would be replaced; give another name, or --force")
+
+
 def check_output(path):
     """Checks that the output can be written, before anything is measured."""
     if path and (path.suffix != ".json" or path.is_dir()):
@@ -163,6 +173,7 @@ def check_output(path):
             sys.exit(f"--output: {path.parent} cannot be made: {e.strerror}")
         if not os.access(path if path.exists() else path.parent, os.W_OK):
             sys.exit(f"--output: {path} cannot be written")
+        refuse_existing(path, path.with_suffix(".md"))
 
 
 def publish(results, markdown, path):

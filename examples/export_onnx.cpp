@@ -12,6 +12,8 @@
 #include <dsl/io/safetensors.hpp>
 #endif
 
+#include "refuse_existing.hpp"
+
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -30,11 +32,14 @@ void load(dsl::trainer& trainer, std::string const& weights) {
 }
 
 int main(int count, char** word) {
-  if (count != 3) {
-    std::fprintf(stderr,
-                 "usage: %s WEIGHTS OUTPUT.onnx\n"
-                 "Writes MiniGoogLeNet, with weights that minigooglenet_cifar wrote, as an ONNX file.\n",
-                 word[0]);
+  bool const force = count == 4 && std::string(word[3]) == "--force";
+  if (count != 3 && !force) {
+    std::fprintf(
+        stderr,
+        "usage: %s WEIGHTS OUTPUT.onnx [--force]\n"
+        "Writes MiniGoogLeNet, with weights that minigooglenet_cifar wrote, as an ONNX file. An existing file\n"
+        "is replaced only with --force.\n",
+        word[0]);
     return 2;
   }
   try {
@@ -42,6 +47,7 @@ int main(int count, char** word) {
     if (std::filesystem::equivalent(word[1], word[2], unknown))
       throw dsl::option_error(std::string("OUTPUT: it must not be the file WEIGHTS, which it would replace; found ") +
                               word[2] + " for both; give another name");
+    if (!force) refuse_existing(word[2]);
     dsl::trainer trainer = dsl::compile<model>(dsl::reference{}, dsl::sgd{});
     load(trainer, word[1]);
     dsl::save_onnx(trainer.engine(), word[2],

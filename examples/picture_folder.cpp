@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Learns from a folder of images with a subfolder for each class: picture_folder [TRAIN TEST]. The folders must have
 // three classes. Without them, the program draws discs, rings and stars, as PNG files in the folder
-// picture_folder_data.
+// picture_folder_data; files that exist stay as they are.
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -29,6 +29,7 @@ void draw(dsl::dataset const& all, std::string const& folder) {
     png_image file{};
     file.version = PNG_IMAGE_VERSION, file.width = file.height = 64, file.format = PNG_FORMAT_RGB;
     std::string const name = path + "/" + std::to_string(i) + ".png";
+    if (std::filesystem::exists(name)) continue;
     if (!png_image_write_to_file(&file, name.c_str(), 0, rgb.data(), 0, nullptr))
       throw dsl::data_error("picture_folder: cannot write " + name + ": " + file.message);
   }

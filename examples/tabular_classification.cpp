@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Learns a class from a table: tabular_classification [FILE.csv COLUMN]. The table has four other columns of numbers,
-// and three classes. Without a file, the program writes one about flowers to the current directory,
-// tabular_classification.csv.
+// and three classes. Without a file, the program reads tabular_classification.csv of the current directory; if there is
+// none, it writes one about flowers.
 #include <cmath>
 #include <cstdio>
-#include <fstream>
+#include <filesystem>
 #include <random>
+#include <sstream>
 #include <string>
 
 #include <dsl/callbacks.hpp>
 #include <dsl/data/csv.hpp>
+#include <dsl/detail/atomic_file.hpp>
 #include <dsl/dsl.hpp>
 
 namespace {
@@ -20,7 +22,7 @@ using model =
 // Three species. In the plane of the petals' length and width, two of them are the halves of a ring, and the third one
 // surrounds it.
 void write_flowers(std::string const& path) {
-  std::ofstream file(path);
+  std::ostringstream file;
   std::mt19937 random(1);
   auto const uniform = [&](double low, double high) { return std::uniform_real_distribution<>(low, high)(random); };
   file << "sepal_length,sepal_width,petal_length,petal_width,species\n";
@@ -32,6 +34,9 @@ void write_flowers(std::string const& path) {
     file << uniform(4, 8) << ',' << uniform(2, 4.5) << ',' << 4 + radius * std::cos((species == 2 ? 2 : 1) * turn)
          << ',' << 3 + radius * std::sin((species == 2 ? 2 : 1) * turn) << ',' << names[species] << '\n';
   }
+  dsl::atomic_file to(path, "table");
+  to.write(file.str());
+  to.commit();
 }
 
 }  // namespace
@@ -40,7 +45,7 @@ int main(int argc, char** argv) try {
   if (argc == 2)
     throw dsl::option_error("tabular_classification: it takes a file and a column, or no argument; found only a file");
   std::string const path = argc > 2 ? argv[1] : "tabular_classification.csv", column = argc > 2 ? argv[2] : "species";
-  if (argc <= 2) write_flowers(path);
+  if (argc <= 2 && !std::filesystem::exists(path)) write_flowers(path);  // never over another file
   dsl::dataset const all = dsl::read_csv_classes(path, column, {}, {.shuffle_seed = 1});
   dsl::dataset train = all.first(all.size * 4 / 5), test = all.subset(train.size, all.size - train.size);
   dsl::normalize(train, test);

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Learns a number from a table: tabular_regression [FILE.csv COLUMN]. The table's seven other columns are numbers, too.
-// Without a file, the program writes one about houses and their prices to the current directory,
-// tabular_regression.csv.
+// Without a file, the program reads tabular_regression.csv of the current directory; if there is none, it writes one
+// about houses and their prices.
 #include <cstdio>
-#include <fstream>
+#include <filesystem>
 #include <random>
+#include <sstream>
 #include <string>
 
 #include <dsl/callbacks.hpp>
 #include <dsl/data/csv.hpp>
+#include <dsl/detail/atomic_file.hpp>
 #include <dsl/dsl.hpp>
 #include <dsl/training/regression_scores.hpp>
 
@@ -18,7 +20,7 @@ using model = dsl::network<dsl::features<7>, dsl::dense<64>, dsl::relu, dsl::den
 
 // Prices in thousands: area counts more in a good location, old houses cost less, and gardens count only up to a size.
 void write_houses(std::string const& path) {
-  std::ofstream file(path);
+  std::ostringstream file;
   std::mt19937 random(1);
   auto const uniform = [&](double low, double high) { return std::uniform_real_distribution<>(low, high)(random); };
   file << "area,rooms,age,floor,garden,minutes_to_town,noise_db,price\n";
@@ -32,6 +34,9 @@ void write_houses(std::string const& path) {
     file << area << ',' << rooms << ',' << age << ',' << floor << ',' << garden << ',' << minutes << ',' << noise << ','
          << price * uniform(0.97, 1.03) << '\n';
   }
+  dsl::atomic_file to(path, "table");
+  to.write(file.str());
+  to.commit();
 }
 
 }  // namespace
@@ -40,7 +45,7 @@ int main(int argc, char** argv) try {
   if (argc == 2)
     throw dsl::option_error("tabular_regression: it takes a file and a column, or no argument; found only a file");
   std::string const path = argc > 2 ? argv[1] : "tabular_regression.csv", column = argc > 2 ? argv[2] : "price";
-  if (argc <= 2) write_houses(path);
+  if (argc <= 2 && !std::filesystem::exists(path)) write_houses(path);  // never over another file
   dsl::dataset const all = dsl::read_csv_values(path, {column}, {.shuffle_seed = 1});
   dsl::dataset train = all.first(all.size * 4 / 5), test = all.subset(train.size, all.size - train.size);
   dsl::normalize(train, test);  // it is saved with the weights, and predictors apply it

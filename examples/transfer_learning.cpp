@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Learns new classes from few images: a body that was trained on many images of seven figures is frozen, and a new head
 // learns to distinguish three others. For comparison, the same network learns them from scratch: transfer_learning
-// [SEED]
+// [SEED]. The weights pass through the file transfer_learning.safetensors, which is removed at the end.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <iterator>
 #include <vector>
 
 #include <dsl/dsl.hpp>
 #include <dsl/io/safetensors.hpp>
+
+#include "refuse_existing.hpp"
 
 namespace {
 struct body : dsl::sequential<dsl::conv_module<24, 3, 3>, dsl::max_pool2d<2>, dsl::conv_module<32, 3, 3>,
@@ -46,12 +49,15 @@ double learn_three(dsl::synthetic const& data, unsigned seed, char const* weight
 
 int main(int argc, char** argv) try {
   unsigned const seed = argc > 1 ? static_cast<unsigned>(std::strtoul(argv[1], nullptr, 10)) : 1;
+  char const* const weights = "transfer_learning.safetensors";
+  refuse_existing(weights, "move it away");
   dsl::synthetic const data = dsl::synthetic_pictures(1500, 1500, seed);
   auto trainer = dsl::compile<before>(dsl::adam{.learning_rate = 2e-3}, {.seed = seed, .batch_norm_momentum = 0.9});
   trainer.fit(figures(data.train, 0, 7, 1500), {.epochs = 6, .batch_size = 16});
-  dsl::save_safetensors(trainer, "transfer_learning.safetensors");
+  dsl::save_safetensors(trainer, weights);
   double const from_scratch = learn_three<scratch>(data, seed, nullptr);
-  double const transferred = learn_three<transfer>(data, seed, "transfer_learning.safetensors");
+  double const transferred = learn_three<transfer>(data, seed, weights);
+  std::filesystem::remove(weights);
   std::printf("15 images of 3 new classes: %.1f %% accuracy with the frozen body, %.1f %% from scratch\n", transferred,
               from_scratch);
   return transferred >= from_scratch + 10 ? 0 : 1;

@@ -4,12 +4,13 @@
 //   classes.txt    the names of the classes, one per line
 //   samples.bin    one test image of each class, as bytes: red, green and blue of each pixel
 //   expected.bin   the probabilities that `native` computes for these images with 128-bit vectors
-//   browser_train OUTPUT_FOLDER PICTURES EPOCHS [CIFAR10_FOLDER]
+//   browser_train OUTPUT_FOLDER PICTURES EPOCHS [CIFAR10_FOLDER] [--force]
 #include <dsl/dsl.hpp>
 #include <dsl/io/embedded_weights.hpp>
 #include <dsl/training/predictor.hpp>
 
 #include "../embedded/network.hpp"
+#include "../refuse_existing.hpp"
 
 #include <cstddef>
 #include <cerrno>
@@ -71,11 +72,18 @@ void train(std::string const& folder, int pictures, int epochs, char const* cifa
 }  // namespace
 
 int main(int arguments, char** argument) {
+  bool const force = arguments > 4 && std::string(argument[arguments - 1]) == "--force";
+  if (force) --arguments;
   if (arguments != 4 && arguments != 5) {
-    std::fputs("usage: browser_train OUTPUT_FOLDER PICTURES EPOCHS [CIFAR10_FOLDER]\n", stderr);
+    std::fputs(
+        "usage: browser_train OUTPUT_FOLDER PICTURES EPOCHS [CIFAR10_FOLDER] [--force]\n"
+        "Existing files are replaced only with --force.\n",
+        stderr);
     return 2;
   }
   try {
+    for (char const* name : {"model.bin", "classes.txt", "samples.bin", "expected.bin"})
+      if (!force) refuse_existing(std::string(argument[1]) + "/" + name);
     train(argument[1], std::atoi(argument[2]), std::atoi(argument[3]), arguments > 4 ? argument[4] : nullptr);
   } catch (std::exception const& e) {
     std::fprintf(stderr, "browser_train: %s\n", e.what());

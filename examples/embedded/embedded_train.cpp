@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Trains the network of embedded.cpp on synthetic images and writes its weights, and four test images with the
 // probabilities that the executor `native` computes for them with each instruction set of this processor.
-//   embedded_train FOLDER
+//   embedded_train FOLDER [--force]
 #include <dsl/dsl.hpp>
 #include <dsl/io/embedded_weights.hpp>
 
+#include "../refuse_existing.hpp"
 #include "network.hpp"
 
 #include <cerrno>
@@ -27,12 +28,15 @@ void write(std::string const& path, std::vector<float> const& numbers) {
 }  // namespace
 
 int main(int arguments, char** argument) {
-  if (arguments != 2) {
-    std::fputs("usage: embedded_train FOLDER\n", stderr);
+  bool const force = arguments == 3 && std::string(argument[2]) == "--force";
+  if (arguments != 2 && !force) {
+    std::fputs("usage: embedded_train FOLDER [--force]\nExisting files are replaced only with --force.\n", stderr);
     return 2;
   }
   try {
     std::string const folder = argument[1];
+    for (char const* name : {"weights.bin", "pictures.bin", "expected_4.bin", "expected_8.bin", "expected_16.bin"})
+      if (!force) refuse_existing(folder + "/" + name);
     auto const data = dsl::synthetic_pictures(/*train=*/320, /*test=*/4, /*seed=*/1);
     auto trainer = dsl::compile<model>(dsl::sgd{.learning_rate = 0.02, .momentum = 0.9}, {.batch_norm_momentum = 0.9});
     trainer.fit(data.train, {.epochs = 2, .batch_size = 32});
