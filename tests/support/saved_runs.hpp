@@ -4,7 +4,10 @@
 #include <dsl/callbacks.hpp>
 #include <dsl/dsl.hpp>
 #include <dsl/io/backup_and_restore.hpp>
+#include <dsl/io/csv_logger.hpp>
 #include <dsl/io/model_checkpoint.hpp>
+#include <dsl/io/tensorboard.hpp>
+#include <dsl/training/early_stopping.hpp>
 
 #include <cstdint>
 #include <cstring>
@@ -114,6 +117,18 @@ struct killed_in : callback {
     if (run.epoch == epoch && run.next.step == step) throw std::runtime_error("killed");
   }
 };
+
+/// The callbacks of a run whose files are NAME.state, NAME.best, NAME.csv and the folder NAME.curves.
+inline std::vector<callback_handle> callbacks_with_files(std::string const& folder, std::string const& name,
+                                                         callback_handle const& last) {
+  std::string const path = folder + "/" + name;
+  return {early_stopping<val_loss>({.patience = 5, .restore_best_weights = true}),
+          model_checkpoint<val_loss>(path + ".best", {.save_best_only = true, .save_weights_only = true}),
+          csv_logger(path + ".csv"),
+          tensorboard(path + ".curves"),
+          backup_and_restore(path + ".state", {.save_freq = every_batches(1), .verbose = false}),
+          last};
+}
 
 inline std::string bytes_of(std::string const& path) {
   std::ifstream file(path, std::ios::binary);
