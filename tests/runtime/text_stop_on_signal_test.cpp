@@ -11,6 +11,8 @@
 #include <dsl/training/weights.hpp>
 
 #include <csignal>
+#include <cstdint>
+#include <ctime>
 #include <filesystem>
 #include <functional>
 #include <limits>
@@ -20,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -157,23 +160,58 @@ TEST_CASE("stop_on_signal: handlers are there while fit runs, and those before c
               "stop_on_signal: it must be a signal that a process may handle; found " + std::to_string(none)));
 }
 
-TEST_CASE("stop_on_signal: the second signal ends the process at once", "[signals]") {
-  for (int const second : {SIGINT, SIGTERM}) {
+namespace {
+
+/// The milliseconds that have passed by the clock of this program; -1: by the system's.
+std::int64_t clock_ms = -1;
+
+}  // namespace
+
+/// The clock that a handler reads.
+extern "C" int clock_gettime(clockid_t which, timespec* to) noexcept {
+  if (clock_ms < 0 || which != CLOCK_MONOTONIC) return static_cast<int>(::syscall(SYS_clock_gettime, which, to));
+  *to = {1000 + clock_ms / 1000, clock_ms % 1000 * 1'000'000};
+  return 0;
+}
+
+TEST_CASE("stop_on_signal: the second signal ends the process at once, unless it is the same within a second",
+          "[signals]") {
+  struct second {
+    int signal;
+    std::int64_t after_ms;
+    bool ends;
+  };
+  for (second const& s : {second{SIGINT, 0, false},
+                          {SIGINT, 1, false},
+                          {SIGINT, 999, false},
+                          {SIGINT, 1000, true},
+                          {SIGINT, 60'000, true},
+                          {SIGTERM, 0, true},
+                          {SIGTERM, 1000, true}}) {
+    INFO("signal " << s.signal << " after " << s.after_ms << " ms");
+    test::temporary_directory const here;
     pid_t const child = ::fork();
     if (child == 0) {
-      for (int const s : {SIGINT, SIGTERM}) std::signal(s, SIG_DFL);
+      for (int const each : {SIGINT, SIGTERM}) std::signal(each, SIG_DFL);
       trainer t = toy::compiled();
+      clock_ms = 0;
       try {
-        toy::fit(t, 1, {stop_on_signal{}, signal_at(0, 1, SIGINT), signal_at(0, 1, second)});
-      } catch (interrupted const&) {
-        ::_exit(1);
+        toy::fit(t, 2,
+                 {stop_on_signal{}, signal_at(0, 1, SIGINT), at_moment{0, 1, [&] { clock_ms = s.after_ms; }},
+                  signal_at(0, 1, s.signal), backup_and_restore(here / "state", quiet())});
+      } catch (interrupted const& e) {
+        ::_exit(e.signal);
       }
       ::_exit(0);
     }
     int status = 0;
     REQUIRE(::waitpid(child, &status, 0) == child);
-    REQUIRE(WIFSIGNALED(status));
-    CHECK(WTERMSIG(status) == second);
+    CHECK(WIFSIGNALED(status) == s.ends);
+    if (s.ends)
+      CHECK(WTERMSIG(status) == s.signal);
+    else
+      CHECK(WEXITSTATUS(status) == SIGINT);
+    CHECK(exists(here / "state") == !s.ends);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <dsl/training/callback.hpp>
 
 #include <csignal>
+#include <cstdint>
 #include <initializer_list>
 #include <mutex>
 #include <vector>
@@ -18,8 +19,9 @@ namespace dsl::TYPENET_MODE {
 /// After the current step, backup_and_restore keeps the state in memory. It writes the file once another step, or a
 /// batch of validation, has computed a finite loss with these weights; then fit throws interrupted. If the same command
 /// is started again, it resumes from the saved state and computes the same bits. A second signal ends the process at
-/// once, as without this callback. If there are several processes, it is enough that one of them receives a signal. The
-/// callback's handlers are set from on_train_begin until fit returns or throws; then the previous handlers are
+/// once, as without this callback. The same signal within a second is not a second one: launchers send one to each
+/// process and another to the group. If there are several processes, it is enough that one of them receives a signal.
+/// The callback's handlers are set from on_train_begin until fit returns or throws; then the previous handlers are
 /// restored. Signals that the process ignores, as under nohup or in a shell's background jobs, stay ignored. A handler
 /// stores a number and calls only functions that are safe in a signal handler.
 class TYPENET_EXPORT stop_on_signal : public callback {
@@ -35,6 +37,7 @@ class TYPENET_EXPORT stop_on_signal : public callback {
 
  private:
   static inline int pending = 0;
+  static inline std::int64_t first = 0;  // the first signal in the lowest byte, above it the milliseconds of its time
   static inline struct sigaction before[NSIG] = {};  // NOLINT(modernize-avoid-c-arrays): the handler reads it
 
   /// The handlers of the process, which concurrent runs share.
@@ -42,7 +45,10 @@ class TYPENET_EXPORT stop_on_signal : public callback {
    public:
     explicit handlers(std::vector<int> const& signals) {
       std::scoped_lock const held(guard);
-      if (runs++ == 0) __atomic_store_n(&pending, 0, __ATOMIC_RELAXED);
+      if (runs++ == 0) {
+        __atomic_store_n(&pending, 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&first, 0, __ATOMIC_RELAXED);
+      }
       for (int const s : signals) set(s);
     }
     handlers(handlers const&) = delete;

@@ -7,6 +7,8 @@
 #include <dsl/training/stop_on_signal.hpp>
 
 #include <csignal>
+#include <cstdint>
+#include <ctime>
 #include <initializer_list>
 #include <memory>
 #include <pthread.h>
@@ -25,8 +27,15 @@ TYPENET_INLINE void stop_on_signal::on_train_begin(fit_run& run) {
 }
 
 TYPENET_INLINE void stop_on_signal::handle(int signal) {
-  int none = 0;
-  if (__atomic_compare_exchange_n(&pending, &none, signal, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return;
+  std::timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  std::int64_t const now = std::int64_t{time.tv_sec} * 1000 + time.tv_nsec / 1'000'000;
+  std::int64_t before_it = 0;
+  if (__atomic_compare_exchange_n(&first, &before_it, now << 8 | signal, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    __atomic_store_n(&pending, signal, __ATOMIC_RELAXED);
+    return;
+  }
+  if ((before_it & 0xff) == signal && now - (before_it >> 8) < 1000) return;
   ::sigaction(signal, &before[signal], nullptr);
   ::raise(signal);  // it comes when this handler returns
 }
