@@ -570,6 +570,28 @@ TEST_CASE("a plot that can't be is known before the training, and leaves nothing
   std::ofstream(here / "gnuplot") << "#!/bin/sh\nprintf '\\211PNG%200s'\n";
   CHECK(has(thrown<dsl::file_error>([&] { dsl::check_plot(here / "plot.png"); }), "wrote 204 bytes; free some space"));
   CHECK_FALSE(fs::exists(here.path / "plot.png"));
+  std::ofstream(here / "gnuplot") << "#!/bin/sh\necho no memory >&2\nexit 127\n";
+  CHECK(
+      thrown<dsl::file_error>([&] { dsl::check_plot(here / "plot.png"); }) ==
+      "plot: gnuplot cannot be started: no memory ; check the gnuplot on PATH, and the limits of processes and memory");
+  std::ofstream(here / "gnuplot") << "#!/bin/sh\nkill -SEGV $$\n";
+  CHECK(has(thrown<dsl::file_error>([&] { dsl::check_plot(here / "plot.png"); }),
+            "plot: gnuplot was ended by signal 11"));
+  // a script that starts another program, whose number it keeps
+  std::ofstream(here / "gnuplot") << "#!/bin/sh\n/bin/sleep 300 &\necho $! >" << (here / "child") << "\nwait\n";
+  CHECK(has(thrown<dsl::file_error>([] { dsl::detail::run_gnuplot("plot x", 1, 2); }),
+            "gnuplot did not finish within 2 s"));
+  pid_t child = 0;
+  std::ifstream(here / "child") >> child;
+  REQUIRE(child > 0);
+  // Killed; by now gone, or a zombie that nobody has waited for.
+  for (int i = 0; i < 1000 && ::kill(child, 0) == 0; ++i) {
+    std::string const state = contents("/proc/" + std::to_string(child) + "/stat");
+    if (state.find(") Z ") != state.npos || state.empty()) break;
+    ::usleep(10'000);
+  }
+  std::string const state = contents("/proc/" + std::to_string(child) + "/stat");
+  CHECK((state.empty() || state.find(") Z ") != state.npos));
   std::ofstream(here / "gnuplot") << "#!/bin/sh\necho $$ >" << (here / "process") << "\nexec /bin/sleep 300\n";
   CHECK(has(thrown<dsl::file_error>([] { dsl::detail::run_gnuplot("plot x", 1, 2); }),
             "gnuplot did not finish within 2 s"));

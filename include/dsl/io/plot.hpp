@@ -51,7 +51,8 @@ std::string gnuplot_terminal(int width, int height, plot_format format);
 /// Returns a whole script with its data. Colours and background are those of matplotlib's "ggplot" style.
 std::string gnuplot_script(history const& h, plot_options const& o, plot_format format);
 
-/// Returns the status of a child process when it has ended, or nothing if it had to be killed after `seconds`.
+/// Returns the status of a child process when it has ended, or nothing if its process group had to be killed after
+/// `seconds`.
 std::optional<int> wait_for(pid_t child, double seconds);
 
 /// The default time limit for one plot, in seconds. A plot takes 0.1 s; it takes longer if gnuplot searches for fonts

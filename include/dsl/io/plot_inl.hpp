@@ -139,7 +139,8 @@ TYPENET_INLINE std::optional<int> wait_for(pid_t child, double seconds) {
     if (clock::now() >= end) break;
     std::this_thread::sleep_for(pause);
   }
-  ::kill(child, SIGKILL);
+  // gnuplot may be a script that has started other programs: end its whole group, of which it is the first process.
+  if (::kill(-child, SIGKILL) != 0) ::kill(child, SIGKILL);
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   return std::nullopt;
@@ -196,17 +197,25 @@ TYPENET_INLINE void run_gnuplot(std::string const& script, int picture, double s
         fmt::format("plot: gnuplot cannot be started: {}; check the gnuplot on PATH, and the limits of processes and "
                     "memory",
                     std::generic_category().message(failed)));
-  if (is_missing || (WIFEXITED(status) && WEXITSTATUS(status) == 127))
-    throw file_error(
-        "plot: gnuplot must be installed; found none on PATH; on Debian or Ubuntu: apt-get install gnuplot-nox");
   std::string said(400, '\0');
   auto const length = ::pread(::fileno(errors.get()), said.data(), said.size(), 0);
   said.resize(static_cast<std::size_t>(length > 0 ? length : 0));
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    for (char& c : said)
-      if (c == '\n') c = ' ';
-    throw file_error("plot: gnuplot failed (version 5 or later is needed): " + said);
-  }
+  for (char& c : said)
+    if (c == '\n') c = ' ';
+  // The dynamic loader and shells exit with 127, too, if they cannot start a program, and say why.
+  bool const not_started = WIFEXITED(status) && WEXITSTATUS(status) == 127;
+  if (is_missing || (not_started && said.empty()))
+    throw file_error(
+        "plot: gnuplot must be installed; found none on PATH; on Debian or Ubuntu: apt-get install gnuplot-nox");
+  if (not_started)
+    throw file_error("plot: gnuplot cannot be started: " + said +
+                     "; check the gnuplot on PATH, and the limits of processes and memory");
+  if (!WIFEXITED(status))
+    throw file_error(
+        fmt::format("plot: gnuplot was ended by signal {}: {}; check the gnuplot on PATH, and the limits of "
+                    "processes and memory",
+                    WTERMSIG(status), said));
+  if (WEXITSTATUS(status) != 0) throw file_error("plot: gnuplot failed (version 5 or later is needed): " + said);
 }
 
 TYPENET_INLINE void draw_script(std::string const& script, plot_format format, int picture, std::string const& path) {
