@@ -3,17 +3,24 @@
 #include "support/sanitized.hpp"
 #include "support/temporary_directory.hpp"
 
+#include <dsl/detail/allowed_cores.hpp>
 #include <dsl/executors/native/processors.hpp>
 #include <dsl/executors/native/thread_pool.hpp>
 
 #include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <set>
 #include <string>
+#include <sched.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 using dsl::native_cpu::thread_pool;
@@ -134,7 +141,7 @@ TEST_CASE("a thread that the system refuses is an error with the reason and the 
     dsl::detail::thread_group threads;
     try {
       while (threads.size() < 1000) threads.start([] {});
-    } catch (dsl::option_error const& e) {
+    } catch (dsl::executor_error const& e) {
       std::string const wanted = "threads: the system cannot start another thread: Resource temporarily unavailable; " +
                                  std::to_string(threads.size()) + " of this group are running; use fewer, or raise ";
       _exit(std::string(e.what()).starts_with(wanted) ? 0 : 1);
@@ -144,6 +151,45 @@ TEST_CASE("a thread that the system refuses is an error with the reason and the 
   int status = -1;
   REQUIRE(waitpid(child, &status, 0) == child);
   CHECK(status == 0);
+}
+
+namespace {
+
+int processors_of_kernel = 0;  // above 0: a kernel for this many, of which the process may use the last
+
+}  // namespace
+
+/// The kernel's answer.
+extern "C" int sched_getaffinity(pid_t process, std::size_t size, cpu_set_t* set) noexcept {
+  if (processors_of_kernel == 0) {
+    std::memset(set, 0, size);
+    return ::syscall(SYS_sched_getaffinity, process, size, set) < 0 ? -1 : 0;
+  }
+  if (size * 8 < static_cast<std::size_t>(processors_of_kernel)) {
+    errno = EINVAL;
+    return -1;
+  }
+  std::memset(set, 0, size);
+  CPU_SET_S(static_cast<std::size_t>(processors_of_kernel - 1), size, set);
+  CPU_SET_S(static_cast<std::size_t>(processors_of_kernel - 3), size, set);
+  return 0;
+}
+
+TEST_CASE("a kernel for more than 1,024 processors says which may be used, too", "[native]") {
+  int const own = dsl::detail::allowed_cores().size();
+  CHECK(own > 0);
+  for (int const most : {8, 1024, 1025, 5000, 1 << 20}) {
+    processors_of_kernel = most;
+    dsl::detail::list<int> const found = dsl::detail::allowed_cores();
+    processors_of_kernel = 0;
+    REQUIRE(found.size() == 2);
+    CHECK(found[0] == most - 3);
+    CHECK(found[1] == most - 1);
+  }
+  processors_of_kernel = 1 << 21;
+  CHECK(dsl::detail::allowed_cores().size() == 0);
+  processors_of_kernel = 0;
+  CHECK(dsl::detail::allowed_cores().size() == own);
 }
 
 TEST_CASE("a container's quota limits the processors", "[native]") {

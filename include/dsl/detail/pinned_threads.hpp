@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/allowed_cores.hpp>
 #include <dsl/detail/chain.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/threads.hpp>
@@ -9,9 +10,6 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
-#ifdef __linux__
-#include <sched.h>
-#endif
 
 namespace dsl::detail::TYPENET_MODE {
 
@@ -19,16 +17,7 @@ namespace dsl::detail::TYPENET_MODE {
 struct core_set {
   list<int> cores{};
 
-  static core_set available() {
-    core_set found;
-#ifdef __linux__
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0)
-      for (int c = 0; c < CPU_SETSIZE; ++c)
-        if (CPU_ISSET(c, &set)) found.cores.push(c);
-#endif
-    return found;
-  }
+  static core_set available() { return {allowed_cores()}; }
   /// Returns cores [first, first + count) of this set, or no cores if it has fewer.
   core_set slice(int first, int count) const {
     core_set s;
@@ -36,14 +25,7 @@ struct core_set {
     return s;
   }
   /// Pins the calling thread, and threads it starts later, to these cores. Does nothing if the set is empty.
-  void pin() const {
-#ifdef __linux__
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    for (int c : cores) CPU_SET(c, &set);
-    if (cores.size() > 0) sched_setaffinity(0, sizeof set, &set);  // only an optimization, so a failure is ignored
-#endif
-  }
+  void pin() const { use_only(cores); }
 };
 
 /// One thread per tower, each pinned to separate cores, for the lifetime of the towers. An OpenMP runtime keeps a

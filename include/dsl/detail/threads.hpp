@@ -29,14 +29,15 @@ class thread_group {
   thread_group& operator=(thread_group const&) = delete;
   ~thread_group() { join(); }
 
-  /// Starts a thread that calls body(). Throws option_error if the system cannot create one.
+  /// Starts a thread that calls body(). Throws executor_error if the system cannot create one.
   template <class F>
   void start(F body) {
     try {
       threads_.emplace_back(std::move(body));
     } catch (std::system_error const& e) {
-      throw_error<option_error>({"threads: the system cannot start another thread: ", e.code().message(), "; ", size(),
-                                 " of this group are running; use fewer, or raise the limits of processes and memory"});
+      throw_error<executor_error>(
+          {"threads: the system cannot start another thread: ", e.code().message(), "; ", size(),
+           " of this group are running; use fewer, or raise the limits of processes and memory"});
     }
   }
   void join() {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/allowed_cores.hpp>
 #include <dsl/detail/mode.hpp>
 
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #ifdef __linux__
-#include <sched.h>
 #endif
 
 namespace dsl::native_cpu::TYPENET_MODE {
@@ -68,11 +68,8 @@ inline int processors_of_control_groups(std::string const& root = "") {
 /// Returns how many threads can run at once: the processors that this thread may use, but no more than its control
 /// groups allow.
 inline int available_processors() {
-  int count = 1;
-#ifdef __linux__
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) count = CPU_COUNT(&set);
-#endif
+  int const allowed = detail::allowed_cores().size();
+  int const count = allowed > 0 ? allowed : 1;
   int const paid = processors_of_control_groups();
   return paid > 0 && paid < count ? paid : count;
 }
