@@ -5,6 +5,7 @@
 #include "cuda/deviceless.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
+#include "support/warnings.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 using namespace dsl::cu;
 using dsl::test::h200_target;
@@ -115,6 +117,34 @@ TEST_CASE("a cached file is whole, missing or not a file") {
   CHECK(!read_cached("", "etc/passwd"));
   REQUIRE(::mkfifo((deep + "/pipe").c_str(), 0600) == 0);
   CHECK(!read_cached(deep, "pipe"));  // and does not wait for a writer
+}
+
+TEST_CASE("a cache that others may write to, or of another user, is not used") {
+  temporary_directory const folder;
+  std::string const own = folder / "cache";
+  REQUIRE(write_cached(own, "code", "of ours"));
+  struct stat status{};
+  REQUIRE(::stat(own.c_str(), &status) == 0);
+  CHECK((status.st_mode & 077) == 0);  // as it is made
+  auto const read = [&] { return read_cached(own, "code").value_or("nothing"); };
+  auto const said = dsl::test::warnings([&] {
+    for (mode_t const shared : {0777, 0770, 0720, 0702, 01777}) {
+      REQUIRE(::chmod(own.c_str(), shared) == 0);
+      CHECK(read() == "nothing");
+    }
+  });
+  CHECK(said == std::vector<std::string>{"cache: " + own +
+                                         " may be written to by other users, and has code that would "
+                                         "run; it is not used; enter: chmod go-w " +
+                                         own});
+  for (mode_t const safe : {0755, 0700, 0550}) {
+    REQUIRE(::chmod(own.c_str(), safe) == 0);
+    CHECK(read() == "of ours");
+  }
+  REQUIRE(::chmod(own.c_str(), 0700) == 0);
+  if (::geteuid() != 0) return;  // only root can give it to another user
+  REQUIRE(::chown(own.c_str(), 65534, 65534) == 0);
+  CHECK(read() == "nothing");
 }
 
 TEST_CASE("a plan's file is the same in every locale") {

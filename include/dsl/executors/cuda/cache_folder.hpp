@@ -18,7 +18,8 @@ namespace dsl::cu::TYPENET_MODE {
 std::string cache_folder();
 
 /// Returns the bytes of a file in the cache; nothing if it is missing, unreadable, not a regular file or larger than
-/// 256 MiB.
+/// 256 MiB. The cache has code that will run. So nothing is read from a folder that belongs to another user than this
+/// one or root, or that others may write to; a warning then says once what to do.
 std::optional<std::string> read_cached(std::string const& folder, std::string const& name);
 
 /// Writes a file to the cache atomically, and makes the folder if it is missing. Returns false if that fails, which is

@@ -3,8 +3,10 @@
 
 #include <dsl/detail/atomic_file.hpp>
 #include <dsl/detail/mode.hpp>
+#include <dsl/detail/shell_word.hpp>
 #include <dsl/error.hpp>
 #include <dsl/executors/cuda/cache_folder.hpp>
+#include <dsl/warning.hpp>
 
 #include <cstdlib>
 #include <optional>
@@ -25,10 +27,28 @@ TYPENET_INLINE std::string cache_folder() {
   return {};
 }
 
+/// Whether only this user and root can have written what is in an open folder.
+TYPENET_INLINE bool is_own(int folder, std::string const& name) {
+  static bool warned = false;  // two threads that begin at once may both warn
+  struct stat status{};
+  if (::fstat(folder, &status) != 0) return false;
+  bool const own = status.st_uid == ::geteuid() || status.st_uid == 0;
+  if (own && (status.st_mode & 022) == 0) return true;
+  if (!std::exchange(warned, true))
+    on_warning(("cache: " + name + (own ? " may be written to by other users" : " belongs to another user") +
+                ", and has code that would run; it is not used; " +
+                (own ? "enter: chmod go-w " + detail::shell_path(name) : "set TYPENET_CACHE to a folder of your own"))
+                   .c_str());
+  return false;
+}
+
 TYPENET_INLINE std::optional<std::string> read_cached(std::string const& folder, std::string const& name) {
   if (folder.empty()) return std::nullopt;
+  int const in = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (in < 0) return std::nullopt;
   // O_NONBLOCK: if the name is a pipe, do not wait for a writer.
-  int const file = ::open((folder + "/" + name).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  int const file = is_own(in, folder) ? ::openat(in, name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+  ::close(in);
   if (file < 0) return std::nullopt;
   struct stat status{};
   bool good = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size <= (256LL << 20);
