@@ -17,7 +17,7 @@
 #include <dsl/text/dot.hpp>
 #include <dsl/towers.hpp>
 #include <dsl/towers/launcher.hpp>
-#include <dsl/training/fingerprint.hpp>
+#include <dsl/training/earlier_files.hpp>
 #ifdef TYPENET_HAS_SAFETENSORS
 #include <dsl/io/safetensors.hpp>
 #endif
@@ -194,11 +194,30 @@ std::optional<dsl::weight_average> averages(settings const& s) {
   return dsl::weight_average{.start_from_epoch = s.swa, .momentum = s.ema};
 }
 
+/// The files of an earlier run that this run has kept.
+std::shared_ptr<dsl::earlier_files> earlier;
+
+/// Returns the commands that give the kept files their old names.
+std::string back_again() {
+  std::string commands;
+  for (dsl::earlier_files::file const& f : earlier->files())
+    commands += (commands.empty() ? "mv " : " && mv ") + dsl::detail::shell_path(f.kept_as) + " " +
+                dsl::detail::shell_path(f.path);
+  return commands;
+}
+
 /// Prints where the run begins, which is known after the search for a checkpoint.
 struct says_where_it_begins : dsl::callback {
   settings const& s;
   explicit says_where_it_begins(settings const& o) : s(o) {}
   void on_train_begin(dsl::fit_run& run) override {
+    earlier = run.earlier;
+    if (!earlier->files().empty())
+      say(
+          fmt::format("{} is from an unfinished run. It is kept as {} until a run without --resume has ended after at "
+                      "least as many epochs; so are other files of that run before this one replaces them. To resume "
+                      "the earlier run, first end this one and enter: {}",
+                      s.checkpoint(), earlier->files().front().kept_as, back_again()));
     dsl::fit_position const& at = run.next;
     if (at.step > 0)
       say(fmt::format("resuming after batch {} of {} of epoch {} of {} from {}, where the learning rate was {:g}",
@@ -207,7 +226,10 @@ struct says_where_it_begins : dsl::callback {
       say(fmt::format("resuming after epoch {} of {} from {}, where the learning rate was {:g}", at.epoch, run.epochs,
                       s.checkpoint(), run.learning_rate));
     else if (s.resume)
-      say(fmt::format("no {} to resume from: training from the beginning", s.checkpoint()));
+      say(fmt::format("no {} to resume from: training from the beginning{}", s.checkpoint(),
+                      std::filesystem::exists(s.checkpoint() + ".before")
+                          ? fmt::format("; {}.before has the state of an earlier run", s.checkpoint())
+                          : ""));
     if (at.epoch < run.epochs && !run.stop) say("training network...");  // otherwise only history and plot are missing
   }
 };
@@ -217,11 +239,7 @@ struct says_where_it_begins : dsl::callback {
 using named_values = std::vector<std::pair<std::string, std::string>>;
 
 named_values decisive_options(settings const& s) {
-  return {{"--augment", s.augment},
-          {"--crop-border", s.crop_border},
-          {"--cutout", fmt::format("{}", s.cutout)},
-          {"--cutout-epochs", fmt::format("{}", s.cutout_epochs)},
-          {"--learning-rate", fmt::format("{}", s.learning_rate)},
+  return {{"--learning-rate", fmt::format("{}", s.learning_rate)},
           {"--schedule", s.schedule},
           {"--swa", fmt::format("{}", s.swa)},
           {"--ema", fmt::format("{}", s.ema)},
@@ -231,13 +249,10 @@ named_values decisive_options(settings const& s) {
           {"--collectives", s.collectives},
           {"--synchronized", s.synchronized ? "on" : "off"}};
 }
-named_values decisive(settings const& s, pictures const& data, dsl::trainer& trainer) {
+named_values decisive(settings const& s, dsl::trainer& trainer) {
   std::string const executor = trainer.engine().description();  // with several towers: "2 towers, each onednn ..."
   std::size_t const each = executor.find(", each ");
   named_values all = decisive_options(s);
-  all.insert(all.begin(),
-             {"data", fmt::format("{}, {} + {} pictures ({:08x})", data.name, data.train.size, data.test.size,
-                                  (dsl::fingerprint(data.train) ^ dsl::fingerprint(data.test) << 1) & 0xffffffff)});
   all.emplace_back("executor", s.executor == "native"  ? trainer.engine().arithmetic()  // without its threads
                                : each == executor.npos ? executor
                                                        : executor.substr(each + 7));
@@ -284,13 +299,16 @@ std::vector<dsl::callback_handle> callbacks(settings const& s, std::shared_ptr<b
   if (s.verbose == 1) all.emplace_back(dsl::progress_bar{});
   if (s.verbose == 2) all.emplace_back(dsl::epoch_log{});
   if (stopping) all.emplace_back(stopping);
-  dsl::model_checkpoint_options const best{
-      .save_best_only = true,
-      .save_weights_only = true,
-      .writer = writer(s.best),
-      .written = [classes = dsl::classes_of(data.train)](
-                     std::string const& path) { dsl::write_classes(classes, path + ".classes"); },
-      .verbose = s.verbose > 0};
+  dsl::model_checkpoint_options const best{.save_best_only = true,
+                                           .save_weights_only = true,
+                                           .writer = writer(s.best),
+                                           .written =
+                                               [classes = dsl::classes_of(data.train)](std::string const& path) {
+                                                 earlier->keep(path + ".classes", "classes");
+                                                 dsl::write_classes(classes, path + ".classes");
+                                                 earlier->wrote(path + ".classes");
+                                               },
+                                           .verbose = s.verbose > 0};
   if (!s.best.empty()) all.emplace_back(dsl::model_checkpoint(s.best, best, dsl::metric_named(s.monitor)));
   if (!s.csv.empty()) all.emplace_back(dsl::csv_logger(s.csv));
   if (!s.tensorboard.empty()) all.emplace_back(dsl::tensorboard(s.tensorboard));
@@ -307,6 +325,11 @@ void write_confusion(settings const& s, dsl::confusion_matrix const& confusion, 
   } else {
     dsl::plot(confusion, s.confusion, {.title = "MiniGoogLeNet on " + data});
   }
+}
+
+void say_what_is_kept() {
+  if (earlier && !earlier->files().empty())
+    say("the files of an earlier run are kept; to give them their names again: " + back_again());
 }
 
 /// Writes the results; `kept` is the epoch whose weights the network has.
@@ -334,11 +357,14 @@ void write(settings const& s, dsl::trainer& trainer, dsl::history const& history
   if (!s.confusion.empty()) attempt([&] { write_confusion(s, confusion, data.name); });
   if (!failed.empty())
     throw dsl::file_error(failed + (kept_in.empty() ? "" : "; the numbers of every epoch are in " + kept_in));
-  std::error_code left;  // failing to remove it is no error: it is no longer needed
-  std::filesystem::remove(s.checkpoint(), left);
+  if (earlier->is_own(s.checkpoint())) {
+    std::error_code left;  // failing to remove it is no error: it is no longer needed
+    std::filesystem::remove(s.checkpoint(), left);
+  }
   say(fmt::format("test accuracy {:.4f}; plot in {}, numbers in {}{}", kept.validation.acc, s.output, s.history(),
                   s.weights.empty() ? "" : ", weights in " + s.weights) +
       (s.confusion.empty() ? "" : ", confusion matrix in " + s.confusion));
+  say_what_is_kept();
 }
 
 /// Returns the command that resumes this run when it is pasted into a shell in the folder where it began.
@@ -353,6 +379,7 @@ void say_how_to_resume(settings const& s, bool saved) {
   command.pop_back();
   say(fmt::format("{} is in {}; to resume{}: {}", saved ? "its state" : "an earlier state", s.checkpoint(),
                   processes ? ", under mpirun as before" : "", command));
+  say_what_is_kept();
 }
 
 /// Locks the outputs, so that another run that is given one of these names is refused.
@@ -398,11 +425,6 @@ void run(settings const& s) {
   dsl::trainer trainer = compile(s);
   say(fmt::format("num_replicas_in_sync: {}, {}{}", trainer.engine().replicas(),
                   s.executor == "cuda" ? "" : "on the CPU: ", trainer.engine().description()));
-  if (speaks() && !s.resume && std::filesystem::exists(s.checkpoint()))
-    say(fmt::format(
-        "{0} is from an unfinished run. This run keeps it as {0}.before until this run's first checkpoint replaces it. "
-        "To resume the earlier run, first end this one and enter: mv {1} {2}",
-        s.checkpoint(), dsl::detail::shell_path(s.checkpoint() + ".before"), dsl::detail::shell_path(s.checkpoint())));
 
   std::shared_ptr<best_weights> stopping;
   if (s.early_stopping > 0)
@@ -417,7 +439,7 @@ void run(settings const& s) {
                           .restore = s.resume,
                           .verbose = false});
   std::vector<dsl::callback_handle> all = callbacks(s, stopping, backup, data);
-  all.emplace_back(says_what_differs{s.checkpoint(), decisive(s, data, trainer)});
+  all.emplace_back(says_what_differs{s.checkpoint(), decisive(s, trainer)});
   dsl::history history;
   try {
     history = trainer.fit(data.train, {.epochs = s.epochs,

@@ -292,10 +292,11 @@ error, one line on standard error says what is wrong and what to do, and no hist
 finished: PLOT.history.csv is written first, in case the disk is full for weights or plot.
 
 Ctrl-C, SIGTERM, SIGHUP and SIGUSR1 stop a run after the current step: it writes PLOT.checkpoint, prints how to
-resume, and ends by that signal. A second signal ends it at once. A run that is killed leaves PLOT with the epochs so
-far. It also leaves PLOT.checkpoint, from which --resume continues. The first checkpoint is written after the first
-epoch (with --swa or --ema, one step later) or, with --save-every N, after N + 1 steps. If these files cannot be written
-while training, the program warns and continues.)");
+resume, and ends by that signal. A second signal ends it at once, but not the same one within a second. Files of an
+earlier run are kept as NAME.before. A run that is killed leaves PLOT with the epochs so far. It also leaves
+PLOT.checkpoint, from which --resume continues. The first checkpoint is written after the first epoch (with --swa or
+--ema, one step later) or, with --save-every N, after N + 1 steps. If these files cannot be written while training, the
+program warns and continues.)");
   CLI::Validator const whole(
       [](std::string& text) -> std::string {
         std::size_t const digits = text.size() - (text.starts_with('-') ? 1 : 0);

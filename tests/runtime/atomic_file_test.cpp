@@ -18,8 +18,11 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 using dsl::test::contents;
@@ -44,7 +47,18 @@ struct watch {
 };
 watch* watching = nullptr;
 
+bool writes_nothing = false, never_locks = false;
+
 }  // namespace
+
+extern "C" ssize_t write(int descriptor, void const* from, std::size_t size) {
+  return writes_nothing ? 0 : ::syscall(SYS_write, descriptor, from, size);
+}
+extern "C" int flock(int descriptor, int operation) noexcept {
+  if (!never_locks) return static_cast<int>(::syscall(SYS_flock, descriptor, operation));
+  errno = EWOULDBLOCK;
+  return -1;
+}
 
 extern "C" int fsync(int descriptor) {
   struct stat status{};
@@ -184,4 +198,73 @@ TEST_CASE("a folder that may be written to and not read takes files", "[files]")
   CHECK(said == "nothing");
   CHECK(seen.size() == 1);
   CHECK(contents(path) == "after");
+}
+
+TEST_CASE("a file system that takes nothing more is an error, not a wait for ever", "[files]") {
+  temporary_directory const here;
+  std::ofstream(here / "file") << "before";
+  {
+    dsl::atomic_file file(here / "file", "test");
+    writes_nothing = true;
+    std::string const said = thrown<dsl::file_error>([&] { file.write("after"); });
+    writes_nothing = false;
+    CHECK(said ==
+          "test: cannot write " + here / "file" + ": no more can be written; free some space, or give another path");
+  }
+  CHECK(contents(here / "file") == "before");
+  CHECK(std::distance(fs::directory_iterator(here.path), {}) == 1);
+}
+
+TEST_CASE("where no file can ever be locked nothing is left, and the error says so", "[files]") {
+  temporary_directory const here;
+  never_locks = true;
+  std::string const file = thrown<dsl::file_error>([&] { dsl::atomic_file const f(here / "file", "test"); });
+  std::string const lock = thrown<dsl::file_error>([&] { dsl::file_lock const l(here / "file", "test"); });
+  never_locks = false;
+  CHECK(has(file, "test: cannot write " + here / "file" + ": Resource temporarily unavailable"));
+  CHECK(has(lock, "must be written by one run at a time"));
+  fs::remove(here / "file.lock");
+  CHECK(here.empty());
+}
+
+TEST_CASE("a forked child does not remove its parent's file", "[files]") {
+  temporary_directory const here;
+  dsl::atomic_file file(here / "file", "test");
+  file.write("whole");
+  pid_t const child = ::fork();
+  if (child == 0) {
+    file.~atomic_file();
+    ::_exit(0);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  file.commit();
+  CHECK(contents(here / "file") == "whole");
+}
+
+TEST_CASE("a name that leaves no room for the temporary one, or too many open files, is said with what to do",
+          "[files]") {
+  temporary_directory const here;
+  std::size_t const more = ("." + std::to_string(::getpid()) + "-0.typenet.tmp").size();
+  auto const said = [&](std::size_t length) {
+    return thrown<dsl::file_error>([&] {
+      dsl::atomic_file file(here / std::string(length, 'a'), "test");
+      file.commit();
+    });
+  };
+  CHECK(said(255 - more) == "nothing");
+  for (std::size_t const length : {256 - more, std::size_t{255}})
+    CHECK(
+        said(length).ends_with(": File name too long; the name of the temporary file beside it is longer: shorten the "
+                               "name to " +
+                               std::to_string(255 - more) + " bytes"));
+  CHECK(said(256).ends_with(": File name too long; give a shorter name"));
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  rlimit const few{static_cast<rlim_t>(next_descriptor()), before.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
+  std::string const full = said(3);
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  CHECK(full.ends_with(": Too many open files; raise the limit of open files"));
 }

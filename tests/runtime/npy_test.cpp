@@ -185,8 +185,8 @@ TEST_CASE("npy: what is no such file, or does not fit, is refused", "[hostile]")
   float const none = std::numeric_limits<float>::quiet_NaN();
   std::string const no_number = in.write("nan.npy", file_of(header("<f4", "(2,)"), bytes_of<float>({0, none})));
   refuses([&] { read_npy_values(no_number, x); }, {"nan.npy", "nan as number 0 of sample 1"});
-  // open() would end at the NUL character, and read another file.
-  refuses([&] { read_npy_values(x + std::string("\0z", 2), x); }, {"npy: cannot read ", "has a NUL character"});
+  // open() would end at the NUL byte, and read another file.
+  refuses([&] { read_npy_values(x + std::string("\0z", 2), x); }, {"npy: cannot read ", "has a NUL byte"});
   refuses([&] { read_npy_values(x, labels("<f4", "(2, 0)", "")); }, {"values", "2x0"});
   refuses([&] { read_npy_pixel_classes(x, labels("|u1", "(2, 3)", "abcdef"), 3); }, {"(samples, 1, 1)"});
   refuses([&] { read_npy_classes((in.here / "none"), y); }, {"none", "No such file"});

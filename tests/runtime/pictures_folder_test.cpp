@@ -142,7 +142,7 @@ TEST_CASE("folders and lists that are none are refused", "[pictures]") {
   test::refuses<data_error>(
       [&] { folder(here / "nowhere"); },
       {"cannot read the folder ", "nowhere: No such file or directory; give a folder with a folder for each class"});
-  test::refuses<data_error>([&] { folder(here.path.string() + std::string("\0", 1)); }, {"has a NUL character"});
+  test::refuses<data_error>([&] { folder(here.path.string() + std::string("\0", 1)); }, {"has a NUL byte"});
   test::refuses<data_error>([&] { folder(here / "cat"); }, {"must have a folder for each class; found none"});
   fs::create_directories(here / "fox");
   test::refuses<data_error>([&] { folder(here.path.string()); },

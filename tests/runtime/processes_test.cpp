@@ -419,6 +419,11 @@ TEST_CASE("processes that would train in other ways don't, and all say what diff
             [](training& t) { t.fit.average->start_from_epoch = 1; }},
            {"the average's momentum: 0.5 and 1;", [](training& t) { t.fit.average->momentum = 0.5; }},
            {"the steps from one average to the next: 2 and 4;", [](training& t) { t.fit.average->every = 2; }},
+           {"the number of backup_and_restore among the callbacks: 1 and 0;",
+            [](training& t) {
+              struct backup_and_restore : callback {};
+              t.fit.callbacks = {backup_and_restore{}};
+            }},
            {"the steps trained so far: 7 and 0;", [](training& t) { t.steps = 7; }}})
     for (std::string const& s : said(d.make)) CHECK_THAT(s, Contains(differ_in(d.what)));
 }

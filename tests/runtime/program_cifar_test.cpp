@@ -670,6 +670,64 @@ TEST_CASE("program: interrupted, it says how to resume; that command gives what 
   CHECK_FALSE(fs::exists(here / "-it's \"a\n$(plot).svg.checkpoint"));
 }
 
+TEST_CASE("program: where --resume is forgotten and Ctrl-C follows, nothing of the earlier run is lost", "[program]") {
+  temporary_directory const here;
+  std::vector<std::string> const options =
+      tiny({"-o", "plot.svg", "--epochs", "500", "--best", "best", "--csv", "log.csv", "--verbose", "2"});
+  auto const interrupted_in = [&](char const* words, std::vector<std::string> more = {}) {
+    more.insert(more.begin(), options.begin(), options.end());
+    running r(here, more);
+    r.wait_for(words);
+    ::kill(r.pid, SIGINT);
+    outcome const o = r.end();
+    INFO(o.out << o.err);
+    CHECK(o.signal == SIGINT);
+    CHECK(o.err.empty());
+    return o.out;
+  };
+  interrupted_in("Epoch 4/500");
+  std::vector<std::string> const names{"best", "best.classes", "log.csv", "plot.svg", "plot.svg.checkpoint"};
+  std::vector<std::string> first;
+  for (std::string const& name : names) first.push_back(contents(here / name));
+  std::string const said = interrupted_in("Epoch 3/500");
+  CHECK(has(said,
+            "plot.svg.checkpoint is from an unfinished run. It is kept as plot.svg.checkpoint.before until a run "
+            "without --resume has ended after at least as many epochs"));
+  CHECK(has(said,
+            "To resume the earlier run, first end this one and enter: mv plot.svg.checkpoint.before "
+            "plot.svg.checkpoint\n"));
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    INFO(names[i]);
+    CHECK(contents(here / (names[i] + ".before")) == first[i]);
+  }
+  std::string const words = "[INFO] the files of an earlier run are kept; to give them their names again: ";
+  std::string const last = lines(said).back();
+  REQUIRE(last.starts_with(words));
+  REQUIRE(std::system(("cd '" + here.path.string() + "' && " + last.substr(words.size())).c_str()) == 0);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    INFO(names[i]);
+    CHECK(contents(here / names[i]) == first[i]);
+  }
+  CHECK(has(interrupted_in("training network...", {"--resume"}), "[INFO] resuming after "));
+}
+
+TEST_CASE("program: a file that is no checkpoint is refused under its name, and stays", "[program]") {
+  temporary_directory const here;
+  std::ofstream(here / "plot.png.checkpoint") << "my notes";
+  std::ofstream(here / "plot.png.checkpoint.before") << "my older notes";
+  for (bool const resume : {false, true}) {
+    std::vector<std::string> options = tiny({"-o", "plot.png", "--epochs", "1"});
+    if (resume) options.emplace_back("--resume");
+    outcome const o = run(here, options);
+    INFO(o.out << o.err);
+    CHECK(o.code == 1);
+    CHECK(has(o.err, "plot.png.checkpoint must "));
+    CHECK_FALSE(has(o.out, "unfinished run"));
+    CHECK(contents(here / "plot.png.checkpoint") == "my notes");
+    CHECK(contents(here / "plot.png.checkpoint.before") == "my older notes");
+  }
+}
+
 TEST_CASE("program: an interrupted run of one epoch has a state, too; a second Ctrl-C ends at once", "[program]") {
   temporary_directory const here;
   std::vector<std::string> const options = with_steps(100, {"-o", "plot.svg", "--epochs", "1"});

@@ -428,6 +428,34 @@ TEST_CASE("tensorboard: on a full disk it warns once, leaves whole records, and 
   CHECK(test::shown(here.path / "train") == train_points(h));
 }
 
+TEST_CASE("tensorboard: where somebody cuts the file, the whole records and the later ones are shown",
+          "[tensorboard]") {
+  for (off_t const left : {0, 40, -5}) {
+    INFO(left);
+    test::temporary_directory const here;
+    struct cuts : callback {
+      std::string folder;
+      off_t left;
+      cuts(std::string f, off_t l) : folder(std::move(f)), left(l) {}
+      void on_epoch_begin(fit_run& run) override {
+        if (run.epoch != 2) return;
+        fs::path const file = test::event_files_in(folder)[0];
+        fs::resize_file(file, left >= 0 ? static_cast<std::uintmax_t>(left)
+                                        : fs::file_size(file) - static_cast<std::uintmax_t>(-left));
+      }
+    };
+    trainer t = toy::compiled();
+    history h;
+    std::vector<std::string> const said = test::warnings(
+        [&] { h = toy::fit(t, 4, {tensorboard(here.path.string()), cuts{here / "train", left}}, false); });
+    CHECK(said.empty());
+    auto wanted = train_points(h);
+    auto const each = static_cast<std::ptrdiff_t>(wanted.size() / 4);
+    wanted.erase(wanted.begin() + (left < 0 ? each : 0), wanted.begin() + 2 * each);
+    CHECK(test::shown(here.path / "train") == wanted);
+  }
+}
+
 TEST_CASE("tensorboard: after half a record that could not be removed nothing is written", "[tensorboard]") {
   test::temporary_directory const here;
   struct limit_kept {

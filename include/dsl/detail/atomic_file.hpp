@@ -4,6 +4,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/error.hpp>
 #include <dsl/detail/file_lock.hpp>
+#include <dsl/detail/file_name.hpp>
 #include <dsl/warning.hpp>
 
 #include <cerrno>
@@ -33,7 +34,11 @@ class atomic_file {
  public:
   atomic_file(std::string path, char const* kind) : path_(std::move(path)), kind_(kind) {
     struct stat status{};
-    if (path_.empty()) fail("its name is empty", "give a file name");
+    if (char const* const wrong = detail::wrong_file_name(path_)) {
+      path_ = path_.c_str();
+      fail(wrong, "give a file name");
+    }
+    if (detail::leads_into_system(path_)) fail("it is a link of the system in /dev or /proc", "give a file name");
     if (path_.ends_with(temporary_end)) fail("its name is reserved for temporary files", "give another name");
     bool const replaces = ::stat(path_.c_str(), &status) == 0;
     if (replaces) {
@@ -47,33 +52,35 @@ class atomic_file {
     // Only the users who may read the old file may read the new one.
     mode_t const permissions = replaces ? status.st_mode & 0777 : 0666;
     remove_stale();
+    int code = 0;
     for (int attempt = 0; descriptor_ < 0 && attempt < most_attempts; ++attempt) {
-      temporary_ = path_ + name_end(::getpid(), attempt);
+      temporary_ = path_ + name_end(owner_, attempt);
       descriptor_ = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, permissions);
-      if (descriptor_ < 0 && errno != EEXIST) break;
+      code = errno;
+      if (descriptor_ < 0 && code != EEXIST) break;
       // A locked file has a writer. Another process may have taken this one for stale before it was locked.
-      if (descriptor_ >= 0 && !detail::lock_named_file(descriptor_, temporary_))
-        ::close(std::exchange(descriptor_, -1));
+      if (descriptor_ < 0 || detail::lock_named_file(descriptor_, temporary_)) continue;
+      code = EWOULDBLOCK;
+      if (detail::is_named(descriptor_, temporary_)) ::unlink(temporary_.c_str());
+      ::close(std::exchange(descriptor_, -1));
     }
-    if (descriptor_ < 0) {
-      int const code = errno;
-      fail(reason(code), code == ENOENT ? "create the directory first, or give another path"
-                                        : "give a path in a directory that you may write to");
-    }
+    if (descriptor_ < 0) fail(reason(code), advice_on(code));
     if (replaces) ::fchmod(descriptor_, permissions);  // umask may have removed some bits
   }
   atomic_file(atomic_file const&) = delete;
   atomic_file& operator=(atomic_file const&) = delete;
   ~atomic_file() {
     if (descriptor_ >= 0) ::close(descriptor_);
-    if (!temporary_.empty()) ::unlink(temporary_.c_str());
+    // A forked child has the object, but the file belongs to the parent.
+    if (!temporary_.empty() && ::getpid() == owner_) ::unlink(temporary_.c_str());
   }
 
   /// Appends text. Throws file_error, for example if the disk is full.
   void write(std::string_view text) {
     while (!text.empty()) {
       ssize_t const n = ::write(descriptor_, text.data(), text.size());
-      if (n < 0 && errno != EINTR) fail(reason(errno), "free some space, or give another path");
+      if (n == 0 || (n < 0 && errno != EINTR))  // 0: nothing more will ever be taken
+        fail(n == 0 ? "no more can be written" : reason(errno), "free some space, or give another path");
       if (n > 0) text.remove_prefix(static_cast<std::size_t>(n));
     }
   }
@@ -159,8 +166,21 @@ class atomic_file {
       ::close(descriptor);
     }
   }
+  /// Returns what to do if the temporary file cannot be created.
+  std::string advice_on(int code) const {
+    constexpr std::size_t longest = 255;  // bytes of a name, in the file systems of Linux
+    std::size_t const name = path_.size() - folder_of_path().size(), most = longest - name_end(owner_, 0).size();
+    if (code == ENAMETOOLONG && name <= longest && name > most)
+      return "the name of the temporary file beside it is longer: shorten the name to " + std::to_string(most) +
+             " bytes";
+    if (code == ENAMETOOLONG) return "give a shorter name";
+    if (code == EMFILE || code == ENFILE) return "raise the limit of open files";
+    if (code == ENOSPC || code == EDQUOT) return "free some space, or give another path";
+    if (code == ENOENT) return "create the directory first, or give another path";
+    return "give a path in a directory that you may write to";
+  }
   static std::string reason(int code) { return std::generic_category().message(code); }
-  [[noreturn]] void fail(std::string const& found, char const* advice) {
+  [[noreturn]] void fail(std::string const& found, std::string const& advice) {
     // The destructor does not run after a constructor that throws.
     if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1)), ::unlink(temporary_.c_str());
     temporary_.clear();
@@ -172,6 +192,7 @@ class atomic_file {
   char const* kind_;
   std::string temporary_;
   int descriptor_ = -1;
+  ::pid_t owner_ = ::getpid();
 };
 
 /// Throws file_error if `path` cannot be written, and leaves nothing there. Call it before the work whose result goes

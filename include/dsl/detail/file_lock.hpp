@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/file_name.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/error.hpp>
 
@@ -78,6 +79,9 @@ class file_lock {
                        ", which is locked while a run writes the file, must be a lock file or not exist; found " +
                        found + "; remove it, or give another path");
     };
+    if (char const* const wrong = detail::wrong_file_name(path))
+      throw file_error(std::string(kind) + ": cannot lock " + (path.empty() ? "the file" : path.c_str()) + ": " +
+                       wrong + "; give a file name");
     auto const fail_to_open = [&](int code) {
       if (code == ELOOP) fail("a link");
       if (code == EISDIR) fail("a folder");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/file_name.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/error.hpp>
@@ -24,7 +25,10 @@ class input_file {
  public:
   input_file(std::string path, char const* kind, std::string advice)
       : path_(std::move(path)), kind_(kind), advice_(std::move(advice)) {
-    if (path_.find('\0') != std::string::npos) fail("its name has a NUL character");  // open() would end there
+    if (char const* const wrong = wrong_file_name(path_)) {
+      path_ = path_.c_str();
+      fail(wrong);
+    }
     // O_NONBLOCK: opening a named pipe must fail below, not wait for a writer. It changes nothing for a file.
     descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor_ < 0) fail(reason(errno));

@@ -26,6 +26,7 @@ struct fit_terms {
   int average_from_epoch = -1;  // for averaged weights; -1: fit averages none
   double average_momentum = 1;
   int average_every = 1;
+  int backups = 0;  // the number of backup_and_restore among the callbacks
 };
 
 /// Compares the processes before an action that all of them must take in the same way. If a process differs, each call

@@ -17,7 +17,7 @@ namespace dsl::TYPENET_MODE {
 struct backup_options {
   dsl::save_freq save_freq = every_epochs(1);
   bool delete_checkpoint = true;  // whether a run that ends normally removes the file
-  bool restore = true;            // if false, an existing file becomes PATH.before until this run has written its own
+  bool restore = true;            // if false, an existing state is kept as PATH.before, as earlier_files says
   bool verbose = true;  // prints a line to `out` when a run resumes: from which file, where, at which learning rate
   std::FILE* out = stdout;
 };
@@ -75,14 +75,12 @@ class backup_and_restore : public callback {
 
  private:
   std::string const& path() const { return file_.path(); }
-  std::string before() const { return path() + ".before"; }
 
   std::string where(fit_run const& run) const;
 
-  /// Whether there is a state from which to resume. If the options say not to resume, renames the file and returns
+  /// Whether there is a state from which to resume. If the options say not to resume, sets the state aside and returns
   /// false.
   bool look(fit_run& run);
-  void forget_before();
 
   /// Checks a state before any part of it is copied to the trainer.
   void check(fit_run const& run, detail::checkpoint_head const& at) const;
@@ -95,7 +93,6 @@ class backup_and_restore : public callback {
   double given_ = 0;          // the learning rate that this run was given
   double given_then_ = -1;    // that of the run that wrote the file; below 0: unknown
   bool restored_ = false, resumed_ = false;
-  bool has_before_ = false;  // whether another run's state is PATH.before
 };
 
 }  // namespace dsl::TYPENET_MODE

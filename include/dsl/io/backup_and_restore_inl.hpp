@@ -7,11 +7,11 @@
 #include <dsl/io/backup_and_restore.hpp>
 #include <dsl/io/checkpoint.hpp>
 #include <dsl/io/save_freq.hpp>
+#include <dsl/training/earlier_files.hpp>
 
-#include <cerrno>
 #include <memory>
+#include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <unistd.h>
 
@@ -59,6 +59,7 @@ TYPENET_INLINE void backup_and_restore::on_resume(fit_run& run) {
   bool const another = given_then_ >= 0 && given_then_ != given_;
   if (!another) run.learning_rate = saved_.learning_rate;
   if (std::exchange(resumed_, true)) return;  // called again within an epoch, in which a schedule may have set the rate
+  detail::compare_callbacks(run, saved_.callbacks, path());
   if (another) run.trainer.set_learning_rate(given_);
   if (options_.verbose && run.leads) detail::print_lines(options_.out, where(run));
 }
@@ -75,9 +76,7 @@ TYPENET_INLINE void backup_and_restore::on_refused(fit_run& run) {
   }
 }
 
-TYPENET_INLINE void backup_and_restore::on_batch_end(fit_run&) {
-  if (file_.confirm()) forget_before();
-}
+TYPENET_INLINE void backup_and_restore::on_batch_end(fit_run&) { file_.confirm(); }
 
 TYPENET_INLINE void backup_and_restore::on_backup(fit_run& run) {
   bool now = options_.save_freq.now(run, batches_);
@@ -85,18 +84,16 @@ TYPENET_INLINE void backup_and_restore::on_backup(fit_run& run) {
   now |= run.interrupted != 0;
   if (!now) return;
   if (run.processes) run.stop = run.processes->any("whether a callback ends the run, in its state", run.stop);
-  if (run.leads && file_.keep(run, checkpoint(run))) forget_before();
+  if (run.leads) file_.keep(run, checkpoint(run));
 }
 
 TYPENET_INLINE void backup_and_restore::on_train_end(fit_run& run) {
   saved_ = {}, before_ = {};
   if (run.failed || !run.leads) return file_.begin();
-  if (!options_.delete_checkpoint) {
-    if (file_.confirm()) forget_before();  // a run may have been ended after its last step
-    return;
-  }
-  ::unlink(path().c_str());
-  forget_before();
+  if (options_.delete_checkpoint)
+    file_.remove(run);
+  else
+    file_.confirm();  // a run may have been ended after its last step
 }
 
 TYPENET_INLINE void backup_and_restore::state(callback_state& s) {
@@ -120,23 +117,19 @@ TYPENET_INLINE std::string backup_and_restore::where(fit_run const& run) const {
 }
 
 TYPENET_INLINE bool backup_and_restore::look(fit_run& run) {
-  has_before_ = false;
   detail::make_folders(path(), "backup_and_restore");
   check_writable(path(), "backup_and_restore");
   run.held.push_back(std::make_shared<file_lock>(path(), "backup_and_restore"));
   if (::access(path().c_str(), F_OK) != 0) return false;
-  if (options_.restore) return true;
+  if (options_.restore) return run.earlier->wrote(path()), true;
+  std::optional<int> const epochs = detail::epochs_begun(path());
+  if (!epochs.value_or(0))
+    throw file_error(detail::message(
+        {"backup_and_restore: ", path(), " must be the state of a run or not exist; found ",
+         epochs ? "only weights, as save_weights writes them" : "another file", "; choose another name"}));
   // If this run is killed before it has written a state, the next one must not resume from the old file.
-  if (std::rename(path().c_str(), before().c_str()) != 0)
-    throw file_error(detail::message({"backup_and_restore: ", path(), " must be a file that can be renamed to ",
-                                      before(), "; renaming failed: ", std::generic_category().message(errno),
-                                      "; make the folder writable or, if ", before(), " is a folder, remove that"}));
-  has_before_ = true;
+  run.earlier->set_aside(path(), "backup_and_restore", *epochs);
   return false;
-}
-
-TYPENET_INLINE void backup_and_restore::forget_before() {
-  if (std::exchange(has_before_, false)) ::unlink(before().c_str());
 }
 
 TYPENET_INLINE void backup_and_restore::check(fit_run const& run, detail::checkpoint_head const& at) const {

@@ -13,7 +13,10 @@
 #include <dsl/training/trainer_arguments.hpp>
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -49,7 +52,14 @@ inline constexpr char const* average_key = "fit's average";  // cannot be a call
 inline constexpr char const* arithmetic_key = "the engine's arithmetic";
 inline constexpr char const* source_key = "the data's source";
 inline constexpr char const* metrics_key = "fit's metrics";
+inline constexpr char const* callbacks_key = "fit's callbacks";
 inline constexpr char const* outputs_key = "the outputs' scores";
+
+/// Whether a run without the callback of this name may have other results: a callback that saves a state and does not
+/// only write files, or a schedule.
+bool may_decide(std::string_view name, bool has_state);
+/// Warns if the run that wrote the file had such a callback that this run lacks.
+void compare_callbacks(fit_run const& run, std::string const& callbacks, std::string const& file);
 
 /// Returns engine::arithmetic() as bytes, which follow the callbacks' state in a file.
 std::string state_of_arithmetic(trainer& t);
@@ -72,6 +82,11 @@ std::string state_of_source(std::string source);
 /// Throws file_error if the run that wrote the file had another data source than this run. A file that was written
 /// outside a run does not name a source and is accepted.
 void require_source(std::string const& own, std::string const& callbacks, std::string const& name);
+/// Returns the properties of a run's data as bytes, which follow the callbacks' state in a file.
+std::string state_of_identity(run_identity* own);
+/// Warns if the run that wrote the file had other training data, validation data or augmentation than this run. Files
+/// of earlier versions do not name them and cause no warning.
+void compare_identity(trainer& t, std::string const& callbacks, std::string const& name);
 /// Warns if the training that wrote the file used another arithmetic than this one. Files of earlier versions do not
 /// name an arithmetic and cause no warning.
 void compare_arithmetic(trainer& t, std::string const& callbacks, std::string const& name);
@@ -84,8 +99,8 @@ namespace dsl::TYPENET_MODE {
 /// callback's type, its number among the callbacks of that type, and the variables that it saves. If weights are
 /// averaged, the bytes also contain the average and the training's own weights.
 std::string state_of_callbacks(fit_run const& run);
-/// Restores the callbacks that the bytes name; other callbacks do not change. Throws file_error for the state of a
-/// callback that this run lacks, and for an average if this run has none.
+/// Restores the callbacks that the bytes name; other callbacks do not change. The state of a callback that this run
+/// lacks is ignored. Throws file_error for an average if this run has none.
 void restore_callbacks(fit_run& run, std::string const& bytes, std::string const& name);
 
 /// Returns the state of a run, even in the middle of an epoch, including the state of all callbacks. Call it in
@@ -126,15 +141,22 @@ class state_file {
   bool is_written() const { return written_; }
   /// Writes the waiting state. Call this in on_batch_end, which is called only after a finite loss. Returns true if a
   /// state was waiting and has been written.
+  /// Removes the file, unless it is not the one that this run has written or continued.
+  void remove(fit_run const& run) const;
   bool confirm() { return !waits_.empty() && write(); }
 
  private:
   bool write();
 
   std::string path_, waits_;
+  std::shared_ptr<earlier_files> earlier_;
   bool written_ = false;
   bool warned_ = false;
 };
+
+/// Returns the number of epochs that the run of a state had begun: 0 for weights, and the largest int for a damaged
+/// state or one of another version of typenet. Returns nothing if the file is not a checkpoint.
+std::optional<int> epochs_begun(std::string const& path);
 
 /// Reads a checkpoint. Error messages end with the advice `otherwise`.
 std::string read_checkpoint_or(std::string const& path, char const* otherwise);

@@ -12,15 +12,19 @@
 #include <dsl/io/saved_network.hpp>
 #include <dsl/training/callback_state.hpp>
 #include <dsl/training/checks.hpp>
+#include <dsl/training/earlier_files.hpp>
+#include <dsl/training/run_identity.hpp>
 
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+#include <unistd.h>
 
 namespace dsl::TYPENET_MODE {
 
@@ -32,7 +36,7 @@ TYPENET_INLINE std::string checkpoint(trainer& t, history const& past, double le
       t, {.slots = t.engine().options().update.slots(), .learning_rate = learning_rate, .epoch = epoch}, past,
       detail::state_of_arithmetic(t) + detail::state_of_outputs(t, past, {}) + detail::state_of_metrics(past) +
           (t.is_fitting() ? detail::state_of_source(t.source_of_fit()) : std::string()) +
-          detail::state_of_network(t.engine()));
+          detail::state_of_identity(t.identity_of_fit()) + detail::state_of_network(t.engine()));
 }
 
 TYPENET_INLINE std::string checkpoint(trainer& t, history const& past) {
@@ -51,6 +55,30 @@ TYPENET_INLINE std::string state_name(fit_run const& run, std::size_t i) {
   int before = 0;
   for (std::size_t k = 0; k < i; ++k) before += text(k) == text(i);
   return message({text(i), " ", before});
+}
+
+TYPENET_INLINE bool may_decide(std::string_view name, bool has_state) {
+  name = name.substr(0, name.rfind(' '));
+  if (name == "learning_rate_schedule") return true;
+  for (char const* only_writes : {"backup_and_restore", "csv_logger", "model_checkpoint", "tensorboard"})
+    if (name == only_writes) return false;
+  return has_state;
+}
+
+TYPENET_INLINE void compare_callbacks(fit_run const& run, std::string const& callbacks, std::string const& file) {
+  if (!run.leads) return;
+  callback_state saved(callbacks, message({"checkpoint: ", file}));
+  std::string theirs, own = "\n", differ;
+  saved(callbacks_key, theirs);
+  for (std::size_t i = 0; i < run.callback_count; ++i) own += state_name(run, i) + "\n";
+  for (std::size_t from = 0, end; (end = theirs.find('\n', from)) != theirs.npos; from = end + 1) {
+    std::string const one = theirs.substr(from, end - from);
+    if (own.find("\n" + one + "\n") == own.npos) differ += (differ.empty() ? "" : ", ") + excerpt(one);
+  }
+  if (differ.empty()) return;
+  on_warning(message({"checkpoint: ", file, " is from a run with the callbacks ", differ,
+                      ", which this run does not have; the run continues, but its results will not be bit-identical"})
+                 .c_str());
 }
 
 TYPENET_INLINE std::string state_of_arithmetic(trainer& t) {
@@ -162,6 +190,33 @@ TYPENET_INLINE void require_source(std::string const& own, std::string const& ca
                               "; use the same data, or remove the file to start from the beginning"}));
 }
 
+TYPENET_INLINE std::string state_of_identity(run_identity* own) {
+  callback_state all;
+  if (own)
+    for (run_property const& p : own->properties()) {
+      std::string value = p.value;
+      all(message({"fit's ", p.name}).c_str(), value);
+    }
+  return all.bytes();
+}
+
+TYPENET_INLINE void compare_identity(trainer& t, std::string const& callbacks, std::string const& name) {
+  process_checks const* const processes = t.engine().processes();
+  if (!t.identity_of_fit() || (processes && processes->process() != 0)) return;
+  callback_state all(callbacks, message({"checkpoint: ", name}));
+  std::string differ;
+  for (run_property const& p : t.identity_of_fit()->properties()) {
+    std::string found = p.value;
+    all(message({"fit's ", p.name}).c_str(), found);
+    if (found != p.value)
+      differ += message({differ.empty() ? "" : "; ", p.name, " ", excerpt(found), ", now ", p.value});
+  }
+  if (!differ.empty())
+    on_warning(message({"checkpoint: ", name, " is from a run with ", differ,
+                        "; the run continues, but its results will not be bit-identical"})
+                   .c_str());
+}
+
 TYPENET_INLINE void compare_arithmetic(trainer& t, std::string const& callbacks, std::string const& name) {
   callback_state all(callbacks, message({"checkpoint: ", name}));
   std::string const own = t.engine().arithmetic();
@@ -180,12 +235,16 @@ namespace dsl::TYPENET_MODE {
 
 TYPENET_INLINE std::string state_of_callbacks(fit_run const& run) {
   callback_state all;
+  std::string names;
   for (std::size_t i = 0; i < run.callback_count; ++i) {
     callback_state one;
     run.callbacks[i]->state(one);
     std::string bytes = one.bytes();
-    if (!bytes.empty()) all(detail::state_name(run, i).c_str(), bytes);
+    std::string const name = detail::state_name(run, i);
+    if (!bytes.empty()) all(name.c_str(), bytes);
+    if (detail::may_decide(name, !bytes.empty())) names += name + "\n";
   }
+  if (!names.empty()) all(detail::callbacks_key, names);
   if (run.average && !run.average->is_empty()) {
     callback_state one;
     run.average->state(one);
@@ -229,6 +288,7 @@ TYPENET_INLINE std::string checkpoint(fit_run const& run) {
                                   state_of_callbacks(run) + detail::state_of_arithmetic(run.trainer) +
                                       detail::state_of_outputs(run.trainer, run.past, run.next) +
                                       detail::state_of_metrics(run.past) + detail::state_of_source(run.source) +
+                                      detail::state_of_identity(run.identity) +
                                       detail::state_of_network(run.trainer.engine()),
                                   averages ? &run.average->average() : nullptr);
 }
@@ -268,6 +328,7 @@ TYPENET_INLINE saved_run restore_run(trainer& t, std::string const& bytes, std::
                                          "; use the same data, or remove the file to start from the beginning"}));
   if (t.is_fitting()) detail::require_source(t.source_of_fit(), file.callbacks(), name);
   detail::compare_arithmetic(t, file.callbacks(), name);
+  detail::compare_identity(t, file.callbacks(), name);
   history past = file.past();
   fit_position next = head.next();
   detail::restore_outputs(t, file.callbacks(), name, past, next);
@@ -309,18 +370,28 @@ namespace dsl::detail::TYPENET_MODE {
 
 TYPENET_INLINE void state_file::begin() {
   waits_.clear();
+  earlier_.reset();
   warned_ = written_ = false;
 }
 
 TYPENET_INLINE bool state_file::keep(fit_run const& run, std::string state) {
   waits_ = std::move(state);
+  earlier_ = run.earlier;
   written_ = false;
   return run.proven && write();
 }
 
+TYPENET_INLINE void state_file::remove(fit_run const& run) const {
+  if (run.earlier->is_own(path_)) ::unlink(path_.c_str());
+}
+
 TYPENET_INLINE bool state_file::write() {
   std::string const state = std::exchange(waits_, {});
-  return written_ = write_or_warn(warned_, [&] { write_checkpoint(state, path_); });
+  return written_ = write_or_warn(warned_, [&] {
+           if (earlier_) earlier_->keep(path_, "checkpoint", epochs_begun(path_).value_or(0));
+           write_checkpoint(state, path_);
+           if (earlier_) earlier_->wrote(path_);
+         });
 }
 
 }  // namespace dsl::detail::TYPENET_MODE
@@ -334,6 +405,23 @@ TYPENET_INLINE std::string read_checkpoint(std::string const& path) {
 }  // namespace dsl::TYPENET_MODE
 
 namespace dsl::detail::TYPENET_MODE {
+
+TYPENET_INLINE std::optional<int> epochs_begun(std::string const& path) {
+  try {
+    input_file file(path, "checkpoint", "");
+    checkpoint_head const own{};
+    checkpoint_head found{};
+    if (file.size() < sizeof own.magic) return std::nullopt;
+    file.read(&found, file.size() < sizeof found ? file.size() : sizeof found);
+    if (std::memcmp(found.magic, own.magic, checkpoint_reader::version_at) != 0) return std::nullopt;
+    bool const whole =
+        std::memcmp(found.magic, own.magic, sizeof own.magic) == 0 && checkpoint_size(found) == file.size();
+    if (!whole) return std::numeric_limits<int>::max();
+    return static_cast<int>(found.epoch) + (found.step > 0 ? 1 : 0);
+  } catch (data_error const&) {
+    return std::nullopt;
+  }
+}
 
 TYPENET_INLINE std::string read_checkpoint_or(std::string const& path, char const* otherwise) {
   try {

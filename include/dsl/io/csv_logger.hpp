@@ -44,6 +44,7 @@ class csv_logger : public callback {
   std::string path_;
   csv_logger_options options_;
   std::int64_t before_ = 0;  // size of the rows of earlier runs
+  std::int64_t size_ = 0;    // of the file after the last row
   bool whole_ = false;       // whether the file has every row so far
   bool warned_ = false;
 };

@@ -8,6 +8,7 @@
 #include <dsl/io/folders.hpp>
 #include <dsl/io/history_csv.hpp>
 #include <dsl/training/callback_state.hpp>
+#include <dsl/training/earlier_files.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -43,7 +44,10 @@ TYPENET_INLINE void csv_logger::on_epoch_end(fit_run& run) {
   if (run.leads && whole_) {
     std::string const row = with_separator(history_csv_row(run.current));
     std::FILE* const file = std::fopen(path_.c_str(), "r+e");  // fails if the file, and thus its header, is gone
-    whole_ = file && std::fseek(file, 0, SEEK_END) == 0 && std::fwrite(row.data(), 1, row.size(), file) == row.size();
+    // If the file has become shorter, somebody has cut it, and all rows are written again.
+    whole_ = file && std::fseek(file, 0, SEEK_END) == 0 && std::ftell(file) >= size_ &&
+             std::fwrite(row.data(), 1, row.size(), file) == row.size();
+    size_ = whole_ ? std::ftell(file) : 0;
     whole_ = file && std::fclose(file) == 0 && whole_;
   }
   if (!whole_) write_all(run);  // or warns
@@ -56,13 +60,21 @@ TYPENET_INLINE void csv_logger::on_train_end(fit_run& run) {
 TYPENET_INLINE void csv_logger::write_all(fit_run const& run) {
   if (!run.leads) return;
   whole_ = detail::write_or_warn(warned_, [&] {
+    std::string const header = with_separator(history_csv_columns(run.outputs, run.metrics));
     std::string all = text(before_);
-    if (all.empty()) all = with_separator(history_csv_columns(run.outputs, run.metrics));
+    if (all.empty()) all = header;
     if (!all.ends_with('\n')) all += '\n';  // an earlier run was killed within its last row
     for (epoch_record const& e : run.past.epochs) all += with_separator(history_csv_row(e));
+    if (run.earlier) {
+      // A header without rows is of a run that was killed in its first epoch.
+      if (options_.append || text(static_cast<std::int64_t>(header.size()) + 1) == header) run.earlier->wrote(path_);
+      run.earlier->keep(path_, "csv_logger");
+    }
     atomic_file file(path_, "csv_logger");
     file.write(all);
     file.commit();
+    size_ = static_cast<std::int64_t>(all.size());
+    if (run.earlier) run.earlier->wrote(path_);
   });
 }
 

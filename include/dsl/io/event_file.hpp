@@ -41,6 +41,9 @@ class event_file {
   /// Appends all of the records. If this fails, appends none of them and throws file_error.
   void append(std::string_view records);
 
+  /// Whether the file still has all records. Somebody may have cut it.
+  bool is_whole() const;
+
   static constexpr char const* begun = "typenet.events";  // a name that TensorBoard ignores
 
  private:

@@ -18,6 +18,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace dsl::detail::TYPENET_MODE {
@@ -63,14 +64,19 @@ TYPENET_INLINE event_file::~event_file() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
+TYPENET_INLINE bool event_file::is_whole() const {
+  struct stat status{};
+  return ::fstat(descriptor_, &status) == 0 && status.st_size >= size_;
+}
+
 TYPENET_INLINE void event_file::append(std::string_view records) {
   if (!whole_ && ::ftruncate(descriptor_, size_) != 0) fail(errno);
   whole_ = true;
   auto const size = static_cast<off_t>(records.size());
   while (!records.empty()) {
     ssize_t const n = ::write(descriptor_, records.data(), records.size());
-    if (n < 0 && errno != EINTR) {
-      int const code = errno;
+    if (n == 0 || (n < 0 && errno != EINTR)) {
+      int const code = n == 0 ? ENOSPC : errno;       // 0: nothing more will ever be taken
       whole_ = ::ftruncate(descriptor_, size_) == 0;  // readers stop at half a record
       fail(code);
     }
@@ -109,6 +115,8 @@ TYPENET_INLINE std::string event_file::kept(std::string const& path, event_place
 TYPENET_INLINE void event_file::cut(std::string const& path, off_t size) {
   int const file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (file < 0) return;
+  struct stat status{};
+  if (::fstat(file, &status) != 0 || status.st_size < size) size = 0;  // somebody has cut it within its first records
   [[maybe_unused]] bool const done = ::flock(file, LOCK_EX | LOCK_NB) == 0 && ::ftruncate(file, size) == 0;
   ::close(file);
 }

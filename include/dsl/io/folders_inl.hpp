@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/file_name.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/error.hpp>
@@ -14,6 +15,8 @@
 namespace dsl::detail::TYPENET_MODE {
 
 TYPENET_INLINE void make_folders(std::string const& path, char const* kind) {
+  if (char const* const wrong = wrong_file_name(path); wrong && !path.empty())
+    throw file_error(message({kind, ": ", path.c_str(), ": ", wrong, "; give another path"}));
   for (std::size_t slash = path.find('/', 1); slash != path.npos; slash = path.find('/', slash + 1)) {
     std::string const folder = path.substr(0, slash);
     if (::mkdir(folder.c_str(), 0777) == 0 || errno == EEXIST) continue;

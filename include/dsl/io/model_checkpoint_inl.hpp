@@ -7,6 +7,7 @@
 #include <dsl/io/checkpoint.hpp>
 #include <dsl/io/model_checkpoint.hpp>
 #include <dsl/io/save_freq.hpp>
+#include <dsl/training/earlier_files.hpp>
 #include <dsl/training/metrics.hpp>
 
 #include <cstdint>
@@ -170,12 +171,14 @@ TYPENET_INLINE void model_checkpoint_on::save(fit_run const& run) {
   bool const shows = options_.save_weights_only && run.average && run.average->show();  // in every process
   bool const written = !run.leads || write_or_warn(warned_, [&] {
     make_folders(path_, "model_checkpoint");
+    if (run.earlier) run.earlier->keep(path_, "model_checkpoint", epochs_begun(path_).value_or(0));
     if (options_.writer)
       options_.writer(run.trainer, path_);
     else if (options_.save_weights_only)
       save_weights(run.trainer, path_);
     else
       write_checkpoint(checkpoint(run), path_);
+    if (run.earlier) run.earlier->wrote(path_);
     if (options_.written) options_.written(path_);
   });
   if (shows) run.average->hide();
@@ -213,7 +216,13 @@ TYPENET_INLINE void model_checkpoint_on::try_writer(fit_run const& run, std::str
     ~removed() { ::unlink(path.c_str()); }
   } const probe{first.substr(0, first.rfind('/') + 1) + ".model_checkpoint." +
                 pattern_.substr(pattern_.find_last_of("/{}") + 1)};
-  options_.writer(run.trainer, probe.path);
+  try {
+    options_.writer(run.trainer, probe.path);
+  } catch (file_error const& e) {  // a name that the user has given
+    std::string said = e.what();
+    if (std::size_t const at = said.find(probe.path); at != said.npos) said.replace(at, probe.path.size(), first);
+    throw file_error(said);
+  }
 }
 
 }  // namespace dsl::detail::TYPENET_MODE

@@ -6,6 +6,7 @@
 #include <dsl/io/plot.hpp>
 #include <dsl/io/plot_each_epoch.hpp>
 #include <dsl/training/callback.hpp>
+#include <dsl/training/earlier_files.hpp>
 
 #include <ctime>
 #include <string>
@@ -47,7 +48,11 @@ TYPENET_INLINE void plot_each_epoch::draw(fit_run const& run) {
   double const begin = seconds();
   history all = earlier_;
   all.epochs.insert(all.epochs.end(), run.past.epochs.begin(), run.past.epochs.end());
-  detail::write_or_warn(warned_, [&] { plot(all, path_, options_.plot); });
+  detail::write_or_warn(warned_, [&] {
+    if (run.earlier) run.earlier->keep(path_, "plot_each_epoch");
+    plot(all, path_, options_.plot);
+    if (run.earlier) run.earlier->wrote(path_);
+  });
   drawn_ = seconds();
   cost_ = drawn_ - begin;
 }

@@ -53,6 +53,7 @@ class tensorboard : public callback {
   void write(log& l, std::string_view record);
   void close();
 
+  bool is_named_;  // whether the folder has a name
   log train_, validation_;
   tensorboard_options options_;
   detail::event_place before_{};  // the run's first step

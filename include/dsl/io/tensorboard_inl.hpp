@@ -17,7 +17,10 @@
 namespace dsl::TYPENET_MODE {
 
 TYPENET_INLINE tensorboard::tensorboard(std::string log_dir, tensorboard_options const& o)
-    : train_{log_dir + "/train"}, validation_{std::move(log_dir) + "/validation"}, options_(o) {
+    : is_named_(!log_dir.empty()),
+      train_{log_dir + "/train"},
+      validation_{std::move(log_dir) + "/validation"},
+      options_(o) {
   if (o.update_freq < 0)
     throw option_error(detail::message(
         {"tensorboard: update_freq must be 0 (write only after each epoch) or a positive number of batches; found ",
@@ -29,6 +32,8 @@ TYPENET_INLINE void tensorboard::on_train_begin(fit_run& run) {
   warned_ = begun_ = false;
   if (number_ == 0 || (run.next.epoch == 0 && run.next.step == 0)) number_ = detail::number_for_run();
   if (!run.leads) return;
+  if (!is_named_)
+    throw file_error("tensorboard: cannot write the folder: its name is empty; give a folder, such as logs");
   for (log const* l : {&train_, &validation_}) {
     if (l == &validation_ && !run.validates) continue;
     std::string const file = l->folder + "/" + detail::event_file::begun;
@@ -75,7 +80,13 @@ TYPENET_INLINE std::vector<detail::scalar_point> tensorboard::points(std::string
 TYPENET_INLINE void tensorboard::write(log& l, std::string_view record) {
   l.waiting += record;
   detail::write_or_warn(warned_, [&] {
-    if (!l.file) l.file = std::make_shared<detail::event_file>(l.folder, number_, before_);
+    detail::event_place place = before_;
+    if (l.file &&
+        !l.file->is_whole()) {  // records after half a one would not be read: begin a file with the whole ones
+      l.file.reset();
+      place = {callback_state::largest_count, callback_state::largest_count};
+    }
+    if (!l.file) l.file = std::make_shared<detail::event_file>(l.folder, number_, place);
     l.file->append(l.waiting);
     l.waiting.clear();
   });

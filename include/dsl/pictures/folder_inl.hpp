@@ -108,7 +108,7 @@ TYPENET_INLINE std::vector<std::string> names_in(std::string const& path, bool f
   };
   char const* const give =
       folders ? "; give a folder with a folder for each class" : "; make it readable, or leave this class out";
-  if (path.find('\0') != std::string::npos) fail("the folder ", path, "its name has a NUL character", give);
+  if (path.find('\0') != std::string::npos) fail("the folder ", path, "its name has a NUL byte", give);
   try {
     for (auto const& entry : std::filesystem::directory_iterator(path)) {
       std::string name = entry.path().filename().string();

@@ -70,6 +70,7 @@ TYPENET_INLINE void consistency_check::before_fit(fit_terms const& t) {
   all_->agree("the batch size", t.batch_size);
   all_->agree("the number of epochs", t.epochs);
   all_->agree("the first epoch", t.initial_epoch);
+  all_->agree("the number of backup_and_restore among the callbacks", t.backups);
   all_->agree("the learning rate", t.learning_rate);
   all_->agree("whether the data is shuffled", t.shuffle);
   all_->agree_on_fingerprint("the augmentation", fingerprint_of(t.augment, t.data.sample, t.epochs));

@@ -22,12 +22,14 @@ class trainer;
 class process_checks;
 class callback_handle;
 class callback_state;  // <dsl/training/callback_state.hpp>
+class earlier_files;   // <dsl/training/earlier_files.hpp>
 
 }  // namespace dsl::TYPENET_MODE
 
 namespace dsl::detail::TYPENET_MODE {
 
 class weight_averager;  // <dsl/training/weight_average.hpp>
+class run_identity;     // <dsl/training/run_identity.hpp>
 
 /// Whether a number can be a learning rate. A rate below 0 would increase the loss, and NaN or infinity would spoil
 /// every weight at once.
@@ -94,6 +96,8 @@ struct fit_run {
   callback const* restored_by = nullptr;       // the callback whose on_restore was the last to restore the run
   process_checks* processes = nullptr;         // null unless there are several processes, which must agree
   detail::weight_averager* average = nullptr;  // null unless fit's .average is set
+  detail::run_identity* identity = nullptr;    // the properties of the data that decide the results
+  std::shared_ptr<earlier_files> earlier{};    // the files of earlier runs, which only the process that leads keeps
   std::vector<std::shared_ptr<void>> held{};   // callbacks' locks and handlers, released when fit ends in any way
   callback_handle const* callbacks = nullptr;
   std::size_t callback_count = 0;
@@ -191,6 +195,7 @@ class callback_handle {
   /// was given as a pointer to `callback`. A checkpoint stores the callback's state under this name. The returned name
   /// is valid while this handle exists.
   detail::name name() const { return {name_.data(), static_cast<int>(name_.size())}; }
+  bool is(char const* type_name) const { return name_ == type_name; }
 
  private:
   static std::string text(detail::name n) { return {n.data, static_cast<std::size_t>(n.size)}; }

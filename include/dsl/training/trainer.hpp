@@ -167,6 +167,8 @@ class trainer {
   std::string source_of_fit() const { return run_ ? run_->source : std::string(); }
   /// Whether fit is running and reads training data from a stream.
   bool fit_reads_stream() const { return run_ && run_->streams; }
+  /// Returns the properties of fit's data that decide the results; null if fit is not running.
+  detail::run_identity* identity_of_fit() const { return run_ ? run_->identity : nullptr; }
   graph_view const& graph() const { return graph_; }
   dsl::engine& engine() { return *engine_; }
   /// Whether fit is running. A callback that asks always gets true.

@@ -12,15 +12,19 @@
 #include <dsl/executors/engine.hpp>
 #include <dsl/training/callback.hpp>
 #include <dsl/training/checks.hpp>
+#include <dsl/training/earlier_files.hpp>
 #include <dsl/training/fit_options.hpp>
+#include <dsl/training/run_identity.hpp>
 #include <dsl/training/token_checks.hpp>
 #include <dsl/training/trainer.hpp>
 #include <dsl/warning.hpp>
 
 #include <cstdint>
+#include <cstdio>
 #include <string>
 #include <utility>
 #include <vector>
+#include <unistd.h>
 
 namespace dsl::TYPENET_MODE {
 
@@ -66,6 +70,7 @@ TYPENET_INLINE history trainer::fit(dataset const& given, fit_options const& opt
     program = engine_->prepare(mode::training, share, targets);
   }
   detail::weight_averager average(*engine_, options.average, options.epochs);
+  detail::run_identity identity(terms_of(data, options));
   std::int64_t const steps = data.size / options.batch_size;  // steps per epoch; callbacks may change run's
   fit_run run{.trainer = *this,
               .epochs = options.epochs,
@@ -78,6 +83,8 @@ TYPENET_INLINE history trainer::fit(dataset const& given, fit_options const& opt
               .next = {.epoch = options.initial_epoch},
               .processes = processes,
               .average = options.average ? &average : nullptr,
+              .identity = &identity,
+              .earlier = std::make_shared<earlier_files>(),
               .callbacks = options.callbacks.data(),
               .callback_count = options.callbacks.size(),
               .outputs = outputs_,
@@ -141,11 +148,14 @@ TYPENET_INLINE history trainer::fit(dataset const& given, fit_options const& opt
   }
   if (!run.failed) average.keep();
   notify(run, &callback::on_train_end);
+  if (!run.failed) run.earlier->end(run.next.epoch);
   return std::move(run.past);
 }
 
 TYPENET_INLINE fit_terms trainer::terms_of(dataset const& data, fit_options const& o) const {
   weight_average const average = o.average.value_or(weight_average{.start_from_epoch = -1});
+  int backups = 0;
+  for (callback_handle const& c : o.callbacks) backups += c.is("backup_and_restore");
   return {.batch_size = o.batch_size,
           .epochs = o.epochs,
           .initial_epoch = o.initial_epoch,
@@ -157,7 +167,8 @@ TYPENET_INLINE fit_terms trainer::terms_of(dataset const& data, fit_options cons
           .validation = o.validation,
           .average_from_epoch = average.start_from_epoch,
           .average_momentum = average.momentum,
-          .average_every = average.every};
+          .average_every = average.every,
+          .backups = backups};
 }
 
 TYPENET_INLINE bool trainer::should_continue(fit_run& run, fit_options const& options) {
@@ -173,6 +184,7 @@ TYPENET_INLINE void trainer::begin_run(fit_run& run, batch_loader* of_pixels) {
   try {
     notify(run, &callback::on_restore);
     run.epoch = run.next.epoch;
+    run.earlier->begin(run.next.epoch == 0 && run.next.step == 0);
     run.next.counted = counted_before(run.next, run.batch_size, of_pixels);
     notify(run, &callback::on_train_begin);
     notify(run, &callback::on_resume);
@@ -279,7 +291,14 @@ TYPENET_INLINE std::uint64_t trainer::stage_next(batch_loader& loader, int progr
 }
 
 [[gnu::noinline]] TYPENET_INLINE void trainer::notify(fit_run& run, void (callback::*moment)(fit_run&)) {
+  ::pid_t const process = ::getpid();
   for (std::size_t i = 0; i < run.callback_count; ++i) (run.callbacks[i].operator->()->*moment)(run);
+  if (::getpid() == process) return;
+  // A forked child has none of the threads, and the files and locks are its parent's: even unwinding could wait for
+  // ever.
+  std::fputs("fit: a callback has forked, and the child process must end with _exit(), not return from the callback\n",
+             stderr);
+  ::_exit(1);
 }
 
 TYPENET_INLINE bool trainer::ends_for_bad_loss(fit_run& run) {

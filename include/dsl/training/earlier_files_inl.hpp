@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/mode.hpp>
+#include <dsl/error.hpp>
+#include <dsl/training/earlier_files.hpp>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace dsl::TYPENET_MODE {
+
+TYPENET_INLINE void earlier_files::keep(std::string const& path, char const* kind, int epochs) {
+  struct stat status{};
+  bool const is_file = ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+  auto const [own, is_first] = own_.try_emplace(path, 0);
+  bool const others = is_first ? new_ : own->second != 0 && own->second != status.st_ino;
+  if (others && is_file) add_name(path, kind, epochs, false);
+}
+
+TYPENET_INLINE void earlier_files::set_aside(std::string const& path, char const* kind, int epochs) {
+  add_name(path, kind, epochs, true);
+}
+
+TYPENET_INLINE void earlier_files::wrote(std::string const& path) { own_[path] = number_of(path); }
+
+TYPENET_INLINE bool earlier_files::is_own(std::string const& path) const {
+  auto const own = own_.find(path);
+  return own != own_.end() && own->second != 0 && own->second == number_of(path);
+}
+
+TYPENET_INLINE void earlier_files::end(int epochs) {
+  if (epochs < epochs_) return;
+  for (file const& f : files_)
+    if (number_of(f.kept_as) == f.number) ::unlink(f.kept_as.c_str());
+  files_.clear();
+}
+
+TYPENET_INLINE ino_t earlier_files::number_of(std::string const& path) {
+  struct stat status{};
+  return ::lstat(path.c_str(), &status) == 0 ? status.st_ino : 0;
+}
+
+TYPENET_INLINE void earlier_files::add_name(std::string const& path, char const* kind, int epochs, bool moves) {
+  std::string name = path + ".before";
+  int code = EEXIST;
+  for (int n = 2; code == EEXIST && n < 10'000; ++n) {
+    struct stat status{};
+    // A link never replaces a file. Where there are none, a name that is free is taken by renaming.
+    code = ::link(path.c_str(), name.c_str()) == 0 ? 0 : errno;
+    if (code != 0 && code != EEXIST && ::lstat(name.c_str(), &status) == 0)
+      code = EEXIST;
+    else if (code != 0 && code != EEXIST)
+      code = std::rename(path.c_str(), name.c_str()) == 0 ? 0 : errno;
+    else if (code == 0 && moves)
+      code = ::unlink(path.c_str()) == 0 ? 0 : errno;
+    if (code == EEXIST) name = path + ".before." + std::to_string(n);
+  }
+  if (code != 0)
+    detail::throw_error<file_error>({kind, ": ", path, " of an earlier run must be kept as ", name,
+                                     ", but renaming failed: ", std::strerror(code),
+                                     "; make the folder writable, or give another path"});
+  files_.push_back({path, name, number_of(name)});
+  if (epochs > epochs_) epochs_ = epochs;
+}
+
+}  // namespace dsl::TYPENET_MODE

@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: MIT
+// Tests that no run deletes or replaces what another run has made: every callback that writes a file is tried over the
+// files of an earlier run.
+#include "support/catch.hpp"
+#include "support/temporary_directory.hpp"
+#include "support/toy_training.hpp"
+#include "support/warnings.hpp"
+#include "support/words.hpp"
+
+#include <dsl/callbacks.hpp>
+#include <dsl/data/crop_and_cutout.hpp>
+#include <dsl/dsl.hpp>
+#include <dsl/io/classes_file.hpp>
+#include <dsl/io/embedded_weights.hpp>
+#include <dsl/io/tensorboard.hpp>
+#include <dsl/text.hpp>
+#include <dsl/training/earlier_files.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <signal.h>
+#include <unistd.h>
+
+using namespace dsl;
+using test::contents;
+using test::has;
+using test::thrown;
+using test::toy;
+
+namespace {
+
+/// Returns {name: bytes} of all regular files below a folder.
+std::map<std::string, std::string> files_of(std::filesystem::path const& folder) {
+  std::map<std::string, std::string> all;
+  for (auto const& entry : std::filesystem::recursive_directory_iterator(folder))
+    if (entry.is_regular_file())
+      all[entry.path().lexically_relative(folder).string()] = contents(entry.path().string());
+  return all;
+}
+
+bool has_bytes(std::map<std::string, std::string> const& files, std::string const& bytes) {
+  return std::any_of(files.begin(), files.end(), [&](auto const& f) { return f.second == bytes; });
+}
+
+/// Ends a run in the middle of an epoch, by a signal or like a crash.
+struct ends_in : callback {
+  int epoch, signal;
+  ends_in(int e, int s) : epoch(e), signal(s) {}
+  void on_batch_end(fit_run& run) override {
+    if (run.epoch != epoch || run.step != 2) return;
+    if (signal == 0) throw error("crashed");
+    ::raise(signal);
+  }
+};
+
+/// A place where a run writes a file while it trains.
+struct place {
+  char const* name;
+  std::function<callback_handle(std::string const& folder)> make;
+};
+
+/// Every callback of the library that writes files, with each kind of its files.
+std::vector<place> places() {
+  std::vector<place> all{
+      {"a state", [](auto& f) { return backup_and_restore(f + "/state", {.restore = false, .verbose = false}); }},
+      {"a state within epochs",
+       [](auto& f) {
+         return backup_and_restore(f + "/state", {.save_freq = every_batches(1), .restore = false, .verbose = false});
+       }},
+      {"a state that is kept",
+       [](auto& f) {
+         return backup_and_restore(f + "/state", {.delete_checkpoint = false, .restore = false, .verbose = false});
+       }},
+      {"a state of each epoch", [](auto& f) { return checkpoint_each_epoch{f + "/state"}; }},
+      {"best weights",
+       [](auto& f) {
+         return model_checkpoint<val_loss>(f + "/best", {.save_best_only = true, .save_weights_only = true});
+       }},
+      {"whole states", [](auto& f) { return model_checkpoint<>(f + "/whole"); }},
+      {"weights by batches",
+       [](auto& f) {
+         return model_checkpoint<>(f + "/weights", {.save_weights_only = true, .save_freq = every_batches(2)});
+       }},
+      {"weights named by a pattern",
+       [](auto& f) { return model_checkpoint<>(f + "/{epoch:02d}/w", {.save_weights_only = true}); }},
+      {"weights of a writer",
+       [](auto& f) {
+         return model_checkpoint<>(
+             f + "/written",
+             {.save_weights_only = true, .writer = [](trainer& t, std::string const& path) { save_weights(t, path); }});
+       }},
+      {"a log", [](auto& f) { return csv_logger(f + "/log.csv"); }},
+      {"curves", [](auto& f) { return tensorboard(f + "/curves"); }},
+  };
+  // It draws within microseconds here: what is drawn is a file as any other.
+  all.push_back({"a plot", [](auto& f) { return plot_each_epoch(f + "/plot.svg", {.most_time = 1}); }});
+  return all;
+}
+
+void fit(place const& p, std::string const& folder, int epochs, std::vector<callback_handle> more) {
+  trainer t = toy::compiled();
+  more.insert(more.begin(), {stop_on_signal{}, p.make(folder)});
+  try {
+    toy::fit(t, epochs, more);
+  } catch (interrupted const&) {  // NOLINT(bugprone-empty-catch): as it should
+  } catch (error const& e) {
+    if (std::string(e.what()) != "crashed") throw;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("no run deletes or replaces what another has made, wherever it writes and however it ends", "[earlier]") {
+  for (place const& p : places()) {
+    bool const can_plot = std::string(p.name) != "a plot" || std::system("gnuplot -V >/dev/null 2>&1") == 0;
+    if (!can_plot) continue;
+    for (bool const first_ended : {false, true})
+      for (int const signal : {0, SIGTERM})
+        for (int const at : {0, 1, 2}) {
+          INFO(p.name << (first_ended ? " of a run that ended" : " of a run that crashed") << ", then a run that "
+                      << (signal ? "is interrupted" : "crashes") << " in epoch " << at);
+          test::temporary_directory const here;
+          std::string const folder = here.path.string();
+          fit(p, folder, first_ended ? 3 : 5, {ends_in{first_ended ? 9 : 3, 0}});
+          auto const first = files_of(here.path);
+          fit(p, folder, 5, {ends_in{at, signal}});
+          auto const second = files_of(here.path);
+          for (auto const& [name, bytes] : first) {
+            INFO(name);
+            CHECK(has_bytes(second, bytes));
+          }
+          fit(p, folder, 5, {ends_in{0, signal}});  // nor does a third run, of what either has made
+          fit(p, folder, 5, {ends_in{1, signal}});
+          auto const fourth = files_of(here.path);
+          for (auto const& files : {first, second})
+            for (auto const& [name, bytes] : files) {
+              INFO(name);
+              CHECK((has_bytes(fourth, bytes) || bytes == history_csv_header));  // a log without a row has nothing
+            }
+        }
+  }
+}
+
+TEST_CASE("a run that has ended removes what it has kept of a run that was not longer", "[earlier]") {
+  test::temporary_directory const here;
+  std::string const folder = here.path.string();
+  auto const run = [&](int epochs, int crash_in, bool restore = false) {
+    trainer t = toy::compiled();
+    std::vector<callback_handle> const all{
+        backup_and_restore(folder + "/state", {.save_freq = every_batches(1), .restore = restore, .verbose = false}),
+        model_checkpoint<val_loss>(folder + "/best", {.save_best_only = true, .save_weights_only = true}),
+        csv_logger(folder + "/log.csv"), ends_in{crash_in, 0}};
+    try {
+      toy::fit(t, epochs, all);
+    } catch (error const& e) {
+      CHECK(std::string(e.what()) == "crashed");
+    }
+    std::string names;
+    for (auto const& [name, bytes] : files_of(here.path)) names += name + " ";
+    return names;
+  };
+  CHECK(run(8, 4) == "best log.csv state ");
+  auto const first = files_of(here.path);
+  SECTION("the new run has fewer epochs: all is kept") {
+    CHECK(run(4, 9) == "best best.before log.csv log.csv.before state.before ");
+    auto const second = files_of(here.path);
+    for (char const* name : {"best", "log.csv", "state"})
+      CHECK(second.at(std::string(name) + ".before") == first.at(name));
+    SECTION("the earlier run goes on as if there had been no other") {
+      for (char const* name : {"best", "log.csv", "state"})
+        std::filesystem::rename(here / (std::string(name) + ".before"), here / name);
+      CHECK(run(8, 9, true) == "best log.csv ");
+      CHECK(test::lines(contents(here / "log.csv")).size() == 9);
+    }
+    SECTION("the next run does not remove what the second has kept") {
+      run(8, 9);
+      auto const third = files_of(here.path);
+      for (auto const& [name, bytes] : first) CHECK(has_bytes(third, bytes));
+    }
+  }
+  SECTION("it has as many as the earlier run had begun") { CHECK(run(5, 9) == "best log.csv "); }
+  SECTION("it resumes: its files are its own") { CHECK(run(8, 9, true) == "best log.csv "); }
+  SECTION("it is interrupted before its first step") {
+    trainer t = toy::compiled();
+    struct refuses : callback {
+      void on_train_begin(fit_run&) override { throw error("no"); }
+    };
+    CHECK_THROWS(toy::fit(t, 8, {csv_logger(folder + "/log.csv"), refuses{}}));
+    CHECK(files_of(here.path) == first);
+  }
+}
+
+TEST_CASE("earlier_files: a name that is taken is never replaced", "[earlier]") {
+  test::temporary_directory const here;
+  std::string const path = here / "log";
+  auto const put = [](std::string const& at, std::string const& text) { std::ofstream(at) << text; };
+  put(path, "a run's"), put(path + ".before", "the user's"), std::filesystem::create_directory(path + ".before.2");
+  std::filesystem::create_symlink("nowhere", path + ".before.3");
+  earlier_files all;
+  all.begin(true);
+  all.keep(path, "test");
+  REQUIRE(all.files().size() == 1);
+  CHECK(all.files()[0].kept_as == path + ".before.4");
+  CHECK(contents(path) == "a run's");
+  auto const replace = [&](std::string const& text) {
+    put(path + ".new", text), std::filesystem::rename(path + ".new", path);
+  };
+  replace("own");
+  all.keep(path, "test");  // by now the run's own
+  CHECK(all.files().size() == 1);
+  all.wrote(path);
+  all.keep(path, "test");
+  CHECK(all.is_own(path));
+  CHECK(all.files().size() == 1);
+  replace("somebody has renamed this file");
+  CHECK_FALSE(all.is_own(path));
+  all.keep(path, "test");
+  REQUIRE(all.files().size() == 2);
+  CHECK(contents(path + ".before.5") == "somebody has renamed this file");
+  replace("own"), all.wrote(path);
+  CHECK(contents(path + ".before.4") == "a run's");
+  std::filesystem::create_symlink(path, here / "link");
+  all.keep(here / "link", "test");
+  all.keep(here / "none", "test");
+  CHECK(all.files().size() == 2);
+  put(path + ".other", "another's"), std::filesystem::rename(path + ".other", path + ".before.5");
+  all.end(0);
+  CHECK_FALSE(std::filesystem::exists(path + ".before.4"));
+  CHECK(contents(path + ".before.5") == "another's");
+  CHECK(contents(path) == "own");
+  CHECK(contents(path + ".before") == "the user's");
+  all.set_aside(path, "test", 3);
+  CHECK_FALSE(std::filesystem::exists(path));
+  all.end(2);
+  CHECK(contents(path + ".before.4") == "own");
+  CHECK(has(thrown<file_error>([&] { all.set_aside(here / "none", "test", 0); }),
+            "test: " + here / "none" + " of an earlier run must be kept as "));
+}
+
+TEST_CASE("backup_and_restore: a state that is renamed to its file while it runs is neither replaced nor deleted",
+          "[earlier]") {
+  struct renames : callback {
+    std::string path;
+    int epoch;
+    renames(std::string p, int e) : path(std::move(p)), epoch(e) {}
+    void on_epoch_begin(fit_run& run) override {
+      if (run.epoch == epoch) std::filesystem::rename(path + ".before", path);
+    }
+  };
+  place const state = places()[0];
+  for (int const epoch : {0, 1, 2})
+    for (int const crash_in : {2, 99}) {
+      INFO("renamed in epoch " << epoch << ", crashed in " << crash_in);
+      test::temporary_directory const here;
+      std::string const folder = here.path.string(), path = here / "state";
+      fit(state, folder, 5, {ends_in{4, 0}});
+      std::string const first = contents(path);
+      fit(state, folder, 3, {renames{path, epoch}, ends_in{crash_in, 0}});
+      CHECK(has_bytes(files_of(here.path), first));
+    }
+}
+
+TEST_CASE("backup_and_restore: a file that is no state is refused, whether the run resumes or not", "[earlier]") {
+  test::temporary_directory const here;
+  std::string const path = here / "notes.txt";
+  std::ofstream(path) << "my notes";
+  std::ofstream(path + ".before") << "my older notes";
+  trainer t = toy::compiled();
+  for (bool const restore : {true, false}) {
+    CHECK(has(thrown<file_error>([&] { toy::fit(t, 2, {backup_and_restore(path, {.restore = restore})}); }),
+              path + " must be"));
+    save_weights(t, here / "weights");
+    CHECK(has(thrown<file_error>([&] { toy::fit(t, 2, {backup_and_restore(here / "weights", {.restore = restore})}); }),
+              "found only weights, as save_weights writes them"));
+  }
+  CHECK(t.steps() == 0);
+  CHECK(contents(path) == "my notes");
+  CHECK(contents(path + ".before") == "my older notes");
+  CHECK(files_of(here.path).size() == 3);
+}
+
+TEST_CASE("no output has a name that is empty, has a NUL byte, or is a link of the system", "[earlier][hostile]") {
+  test::temporary_directory const here;
+  std::string const out = here / "out";
+  std::filesystem::create_symlink("/proc/self/fd/1", here / "stdout");
+  std::filesystem::create_symlink(here / "stdout", here / "second");
+  trainer t = toy::compiled();
+  history const h = toy::fit(t, 1, {});
+  auto const training = [&](callback_handle const& c) { toy::fit(t, 1, {c}); };
+  std::vector<std::pair<char const*, std::function<void(std::string const&)>>> const outputs{
+      {"backup_and_restore", [&](auto& path) { training(backup_and_restore(path)); }},
+      {"backup_and_restore anew", [&](auto& path) { training(backup_and_restore(path, {.restore = false})); }},
+      {"checkpoint_each_epoch", [&](auto& path) { training(checkpoint_each_epoch{path}); }},
+      {"model_checkpoint", [&](auto& path) { training(model_checkpoint<>(path)); }},
+      {"csv_logger", [&](auto& path) { training(csv_logger(path)); }},
+      {"tensorboard", [&](auto& path) { training(tensorboard(path)); }},
+      {"plot_each_epoch", [&](auto& path) { training(plot_each_epoch(path)); }},
+      {"plot", [&](auto& path) { plot(h, path); }},
+      {"write_history_csv", [&](auto& path) { write_history_csv(h, path); }},
+      {"write_checkpoint", [&](auto& path) { write_checkpoint("state", path); }},
+      {"write_classes", [&](auto& path) { write_classes(classes_of(toy::pictures()), path); }},
+      {"save_weights", [&](auto& path) { save_weights(t, path); }},
+      {"save_embedded_weights", [&](auto& path) { save_embedded_weights(t, path); }},
+      {"atomic_file", [&](auto& path) { atomic_file const file(path, "test"); }},
+      {"file_lock", [&](auto& path) { file_lock const lock(path, "test"); }},
+  };
+  for (auto const& [name, write] : outputs) {
+    bool const plots = std::string(name).starts_with("plot"), locks = std::string(name) == "file_lock";
+    std::string const nul = plots ? std::string("\0.svg", 5) : std::string("\0more", 5);
+    std::vector<std::string> paths{"", out + nul};
+    if (!plots && !locks && std::string(name) != "tensorboard")
+      paths.insert(paths.end(), {here / "stdout", here / "second", "/dev/stdout"});
+    for (std::string const& path : paths) {
+      INFO(name << ": " << path.c_str());
+      std::string const said = thrown<file_error>([&, &write = write] { write(path); });
+      INFO(said);
+      CHECK((path.empty() ? has(said, "its name is empty") || has(said, "found nothing")
+             : path[path.size() - 5] == '\0' || path.find('\0') != path.npos
+                 ? has(said, "its name has a NUL byte after that")
+                 : has(said, "it is a link of the system in /dev or /proc")));
+    }
+  }
+  CHECK(t.steps() == 6);
+  CHECK(files_of(here.path).empty());
+  CHECK(std::filesystem::is_symlink(here / "stdout"));
+  CHECK(std::filesystem::is_symlink("/dev/stdout"));
+  CHECK_THROWS_AS(read_checkpoint(out + std::string("\0x", 2)), file_error);
+}
+
+TEST_CASE("backup_and_restore: a run with other data, augmentation, validation or callbacks says so", "[earlier]") {
+  using network = dsl::network<features<2>, dense<2>, softmax>;
+  struct rates : callback {
+    double rate = 0.01;
+    void on_epoch_begin(fit_run& run) override { run.learning_rate = rate; }
+    void state(callback_state& s) override { s("rate", rate); }
+  };
+  auto const points = [](std::vector<float> x, std::vector<std::int32_t> labels) {
+    return in_memory_classes({2}, std::move(x), 2, std::move(labels));
+  };
+  dataset const a = points({0, 0, 1, 1, 2, 2, 3, 3}, {0, 1, 0, 1});
+  auto const said = [&](fit_options const& first, dataset const& before, fit_options const& second,
+                        dataset const& now) {
+    test::temporary_directory const here;
+    auto const run = [&](fit_options o, dataset const& d, bool crashes) {
+      trainer t = compile<network>(native{}, sgd{});
+      o.epochs = 3, o.batch_size = 2;
+      o.callbacks.emplace_back(backup_and_restore(here / "state", {.save_freq = every_batches(1), .verbose = false}));
+      struct cut : callback {
+        void on_batch_end(fit_run& r) override {
+          if (r.epoch == 1 && r.step == 1) throw error("crashed");
+        }
+      };
+      if (crashes) o.callbacks.emplace_back(cut{});
+      try {
+        t.fit(d, o);
+      } catch (error const& e) {
+        CHECK(std::string(e.what()) == "crashed");
+      }
+    };
+    run(first, before, true);
+    std::vector<std::string> const all = test::warnings([&] { run(second, now, false); });
+    CHECK(all.size() <= 1);
+    std::string text = all.empty() ? "" : all[0];
+    for (std::size_t at; (at = text.find(here / "state")) != text.npos;) text.replace(at, (here / "state").size(), "X");
+    return text;
+  };
+  std::string const end = "; the run continues, but its results will not be bit-identical";
+  CHECK(said({}, a, {}, a).empty());
+  CHECK(said({}, a, {}, points({0, 0, 1, 1, 2, 2, 3, 3}, {0, 1, 0, 1})).empty());  // the same, elsewhere in memory
+  for (dataset const& other :
+       {points({0, 0, 1, 1, 2, 2, 3, 4}, {0, 1, 0, 1}), points({0, 0, 1, 1, 2, 2, 3, 3}, {0, 1, 1, 0})}) {
+    std::string const text = said({}, a, {}, other);
+    CHECK(text.starts_with("checkpoint: X is from a run with training data 4 samples of 2x1x1 ("));
+    CHECK(has(text, "), now 4 samples of 2x1x1 ("));
+    CHECK(text.ends_with(")" + end));
+  }
+  CHECK(has(said({}, a, {}, points({0, 0, 1, 1, 2, 2, 3, 3, 4, 4}, {0, 1, 0, 1, 0})), "now 5 samples of 2x1x1 ("));
+  CHECK(has(said({.validation = &a}, a, {}, a), "with validation data 4 samples of 2x1x1 ("));
+  CHECK(said({.validation = &a}, a, {}, a).ends_with("), now none" + end));
+  CHECK(said({.shuffle = false}, a, {}, a) == "checkpoint: X is from a run with shuffling off, now on" + end);
+  CHECK(said({.callbacks = {rates{}}}, a, {}, a) ==
+        "checkpoint: X is from a run with the callbacks rates 0, which this run does not have" + end);
+  CHECK(said({.callbacks = {learning_rate_schedule{step_decay{0.01, 1}}}}, a, {}, a) ==
+        "checkpoint: X is from a run with the callbacks learning_rate_schedule 0, which this run does not have" + end);
+  CHECK(said({}, a, {.callbacks = {rates{}}}, a).empty());
+}
+
+TEST_CASE("backup_and_restore: an augmentation counts by what it draws, in later epochs, too", "[earlier]") {
+  auto const said = [](augmentation const& before, augmentation const& now, int epochs = 3) {
+    test::temporary_directory const here;
+    dataset const data = toy::pictures();
+    auto const run = [&](augmentation const& by, int n, int crash_in) {
+      trainer t = toy::compiled();
+      try {
+        t.fit(data, {.epochs = n,
+                     .batch_size = 8,
+                     .augment = by,
+                     .callbacks = {backup_and_restore(here / "state", {.verbose = false}), ends_in{crash_in, 0}}});
+      } catch (error const& e) {
+        CHECK(std::string(e.what()) == "crashed");
+      }
+    };
+    run(before, 3, 2);
+    std::vector<std::string> const all = test::warnings([&] { run(now, epochs, 99); });
+    CHECK(all.size() <= 1);
+    return all.empty() ? "" : all[0];
+  };
+  CHECK(said({}, {}).empty());
+  CHECK(said(shift_and_flip{}, shift_and_flip{}).empty());
+  CHECK(said(shift_and_flip{}, shift_and_flip{}, 5).empty());  // more epochs are no other augmentation
+  CHECK(has(said(shift_and_flip{}, {}), "with augmentation a policy ("));
+  CHECK(has(said({}, shift_and_flip{}), "with augmentation none, now a policy ("));
+  CHECK(has(said(shift_and_flip{}, shift_and_flip{.width = 0.3}), "augmentation a policy ("));
+  CHECK(has(said(cutout{.size = 2, .epochs = 50}, cutout{.size = 2, .epochs = 51}), "augmentation a policy ("));
+}
