@@ -18,6 +18,9 @@
 #include <utility>
 #include <vector>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 using namespace dsl;
 using test::scripted;
 using test::toy;
@@ -528,4 +531,38 @@ TEST_CASE("a callback's state: what it saves is what it gets", "[callbacks]") {
     d.state(cut);
     CHECK(d.all.size() <= 3);
   }
+}
+
+TEST_CASE("a child that a callback has forked ends where it returns from the callback", "[callbacks]") {
+  struct forks : callback {
+    pid_t child = -1;
+    bool returns;
+    explicit forks(bool r) : returns(r) {}
+    void on_batch_end(fit_run& run) override {
+      if (run.step != 2) return;
+      child = ::fork();
+      if (child == 0 && !returns) ::_exit(7);
+      if (child == 0) ::close(2);  // the sentence that it says
+    }
+  };
+  for (bool const returns : {false, true}) {
+    auto const f = std::make_shared<forks>(returns);
+    trainer t = toy::compiled();
+    pid_t const parent = ::getpid();
+    CHECK(toy::fit(t, 1, {f}).epochs.size() == 1);
+    if (::getpid() != parent) ::_exit(9);  // the child went on training
+    int status = -1;
+    REQUIRE(::waitpid(f->child, &status, 0) == f->child);
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == (returns ? 1 : 7));
+  }
+}
+
+TEST_CASE("fit: a data set that has been moved from is said to be so", "[callbacks]") {
+  dataset data = toy::pictures();
+  dataset const moved = std::move(data);
+  trainer t = toy::compiled();
+  std::string const said = thrown<error>([&] { t.fit(data, {.epochs = 1, .batch_size = 8}); });  // NOLINT
+  CHECK(has(said, "the data set must have its samples; found none of its"));
+  CHECK(t.fit(moved, {.epochs = 1, .batch_size = 8}).epochs.size() == 1);
 }

@@ -266,6 +266,13 @@ TEST_CASE("model_checkpoint: a writer of another format; one that fails is a war
   CHECK(
       has(thrown<option_error>([&] { toy::fit(fresh, 2, {with([](std::size_t) { throw option_error("no name"); })}); }),
           "no name"));
+  // an error of the trial names the file that was asked for
+  auto const full = [](trainer&, std::string const& path) {
+    throw file_error("writer: cannot write " + path + ": full");
+  };
+  CHECK(thrown<file_error>([&] {
+          toy::fit(fresh, 2, {model_checkpoint(here / "asked", {.save_weights_only = true, .writer = full})});
+        }) == "writer: cannot write " + here / "asked" + ": full");
   CHECK(fresh.steps() == 0);
   CHECK(files_in(here.path) == 3);  // the run that the device ended has kept the file of the run before it
 }
