@@ -931,7 +931,7 @@ TEST_CASE("program: schedules", "[program]") {
 TEST_CASE("program: runs with other plots in one folder leave each other's files alone", "[program]") {
   temporary_directory const here;
   REQUIRE(run(here, tiny({"-o", "a.png", "--epochs", "1"})).code == 0);
-  std::ofstream(here / "a.png.checkpoint") << "of a run that has not ended";
+  std::ofstream(here / "a.png.checkpoint") << "typenet checkpoint 2 of a run that has not ended";
   std::ofstream(here / "a.png.checkpoint.9999999-0.typenet.tmp") << "of a run that was killed";
   std::string const plot = contents(here / "a.png"), numbers = contents(here / "a.png.history.csv");
   for (char const* other : {"b.png", "a.svg"}) {
@@ -943,11 +943,12 @@ TEST_CASE("program: runs with other plots in one folder leave each other's files
   }
   CHECK(contents(here / "a.png") == plot);
   CHECK(contents(here / "a.png.history.csv") == numbers);
-  CHECK(contents(here / "a.png.checkpoint") == "of a run that has not ended");
+  CHECK(contents(here / "a.png.checkpoint") == "typenet checkpoint 2 of a run that has not ended");
   CHECK(fs::exists(here / "a.png.checkpoint.9999999-0.typenet.tmp"));
   // the same run again
   REQUIRE(run(here, tiny({"-o", "a.png", "--epochs", "2", "--verbose", "0"})).code == 0);
   CHECK_FALSE(fs::exists(here / "a.png.checkpoint"));
+  CHECK(contents(here / "a.png.checkpoint.before") == "typenet checkpoint 2 of a run that has not ended");
   CHECK_FALSE(fs::exists(here / "a.png.checkpoint.9999999-0.typenet.tmp"));
 }
 
