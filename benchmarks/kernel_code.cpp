@@ -29,7 +29,7 @@ int main(int argc, char** argv) try {
   std::ofstream file(argv[1], std::ios::binary);
   if (!(file << code).flush()) throw dsl::file_error(std::string("kernel_code: can't write ") + argv[1]);
   int number = 0;
-  for (dsl::cu::kernel_spec const& s : all.all())
+  for (dsl::cu::any_kernel const& s : all.all())
     std::cout << number++ << ' ' << s.function << ' ' << s.blocks_x * s.blocks_y << ' ' << s.threads << '\n';
   return 0;
 } catch (std::exception const& e) {

@@ -36,8 +36,8 @@ struct layer {
         with_bias(with_bias_) {}
 
   kernels::batch_norm_forward forward() {
-    return {x.data(),
-            y.data(),
+    return {elements(x.data()),
+            elements(y.data()),
             gamma.data(),
             beta.data(),
             moving_mean.data(),
@@ -46,8 +46,9 @@ struct layer {
             statistics.data()};
   }
   kernels::batch_norm_gradient backward(bool in_place) {
-    return {x.data(),      dy.data(),   in_place ? x.data() : dx.data(), gamma.data(), beta.data(), statistics.data(),
-            dgamma.data(), dbeta.data()};
+    return {elements(x.data()), elements(dy.data()), elements(in_place ? x.data() : dx.data()),
+            gamma.data(),       beta.data(),         statistics.data(),
+            dgamma.data(),      dbeta.data()};
   }
   dsl::plain::batch_norm_parameters<double> parameters() {
     return {gamma.wanted(), beta.wanted(), moving_mean.wanted(), moving_variance.wanted(),

@@ -87,9 +87,8 @@ TEMPLATE_TEST_CASE("update has the bits of host::update for every rule", "[kerne
                                 .shrink = static_cast<float>(now.shrink),
                                 .epsilon = static_cast<float>(now.epsilon)};
       std::vector<TestType> copy(static_cast<std::size_t>(count));
-      run(kernels::update(storage_of<TestType>, r, count, {.copies = true, .advance = 64}), p.data(),
-          static_cast<float const*>(g.data()), r.slots() > 0 ? v.data() : nullptr, copy.data(),
-          static_cast<TestType const*>(nullptr), static_cast<unsigned char const*>(nullptr), by, &state);
+      run(kernels::update(storage_of<TestType>, r, count, {.copies = true, .advance = 64}), p.data(), g.data(),
+          r.slots() > 0 ? v.data() : nullptr, copy.data(), nullptr, nullptr, by, &state);
       CHECK(same_bits(p.values, wanted_p));
       CHECK(same_bits(v.values, wanted_v));
       for (std::size_t i = 0; i < copy.size(); ++i)
@@ -110,9 +109,8 @@ TEMPLATE_TEST_CASE("update has the bits of host::update for every rule", "[kerne
       p.values = wanted_p = p0;
       v.values = wanted_v = v0;
       by_host(wanted_p, mixed.data(), wanted_v);
-      run(kernels::update(storage_of<TestType>, r, count, {.staged = true}), p.data(),
-          static_cast<float const*>(g.data()), r.slots() > 0 ? v.data() : nullptr, static_cast<TestType*>(nullptr),
-          static_cast<TestType const*>(stage.data()), static_cast<unsigned char const*>(map.data()), by, &state);
+      run(kernels::update(storage_of<TestType>, r, count, {.staged = true}), p.data(), g.data(),
+          r.slots() > 0 ? v.data() : nullptr, nullptr, stage.data(), map.data(), by, &state);
       CHECK(same_bits(p.values, wanted_p));
       CHECK(same_bits(v.values, wanted_v));
       CHECK(state.position == 704);
@@ -139,8 +137,7 @@ TEMPLATE_TEST_CASE("measure has the bits of host::sum_of_squares", "[kernels]", 
         auto const spec = kernels::measure(storage_of<TestType>, rule, count, staged);
         meeting_place place(spec);
         float scale = 0;
-        run(spec, static_cast<float const*>(g.data()), static_cast<TestType const*>(staged ? stage.data() : nullptr),
-            static_cast<unsigned char const*>(staged ? map.data() : nullptr), &scale, place.doubles(),
+        run(spec, g.data(), staged ? stage.data() : nullptr, staged ? map.data() : nullptr, &scale, place.doubles(),
             place.counters());
         double const squares = dsl::host::sum_of_squares((staged ? mixed : g).data(), count);
         CHECK(scale == static_cast<float>(rule.scale_for(squares)));
@@ -191,9 +188,8 @@ TEMPLATE_TEST_CASE("pictures from the data set are the pipeline's", "[kernels]",
       dsl::cu::step_state state{.seed = seed, .position = 12, .epoch = epoch};
       std::vector<TestType> images(static_cast<std::size_t>(batch * s.size()));
       std::vector<int> labels(batch);
-      run(kernels::gather_pictures(storage_of<TestType>, batch, s, numbers), data.pixels(0),
-          static_cast<int const*>(all_labels.data()), static_cast<float const*>(with_mean ? mean.data() : nullptr),
-          order.data(), &state, images.data(), labels.data());
+      run(kernels::gather_pictures(storage_of<TestType>, batch, s, numbers), data.pixels(0), all_labels.data(),
+          with_mean ? mean.data() : nullptr, order.data(), &state, images.data(), labels.data());
       loader.start(epoch, 2);
       dsl::batch const* const wanted = loader.next();
       REQUIRE(wanted);
@@ -216,9 +212,8 @@ TEMPLATE_TEST_CASE("pictures from the data set are the pipeline's", "[kernels]",
   // Pictures in their order and without labels, as in a test set.
   dsl::cu::step_state state{.seed = seed, .position = 5};
   std::vector<TestType> images(static_cast<std::size_t>(s.size()));
-  run(kernels::gather_pictures(storage_of<TestType>, 1, s, dsl::augmentation_numbers{}), data.pixels(0),
-      static_cast<int const*>(nullptr), static_cast<float const*>(nullptr), static_cast<unsigned const*>(nullptr),
-      &state, images.data(), static_cast<int*>(nullptr));
+  run(kernels::gather_pictures(storage_of<TestType>, 1, s, dsl::augmentation_numbers{}), data.pixels(0), nullptr,
+      nullptr, nullptr, &state, images.data(), nullptr);
   CHECK(value_of(images[4]) == static_cast<float>(data.pixels(5)[s.area() + 1]));
 }
 
@@ -231,9 +226,8 @@ TEST_CASE("shifts are rounded as the CPU rounds them, over many draws", "[kernel
   std::vector<float> images(static_cast<std::size_t>(count * s.size())), wanted(images.size());
   dsl::augmentation_numbers numbers;
   REQUIRE(policy.describe(numbers));
-  run(kernels::gather_pictures(dsl::cu::storage::f32, count, s, numbers), data.pixels(0),
-      static_cast<int const*>(nullptr), static_cast<float const*>(nullptr), static_cast<unsigned const*>(nullptr),
-      &state, images.data(), static_cast<int*>(nullptr));
+  run(kernels::gather_pictures(dsl::cu::storage::f32, count, s, numbers), data.pixels(0), nullptr, nullptr, nullptr,
+      &state, images.data(), nullptr);
   for (int n = 0; n < count; ++n)
     dsl::apply(policy.draw(4, 9, n, s), data.pixels(n), nullptr, wanted.data() + n * s.size(), s);
   CHECK(same_bits(images, wanted));
@@ -243,7 +237,7 @@ TEMPLATE_TEST_CASE("a host batch becomes channels-last", "[kernels]", float, bf1
   for (dsl::shape const& s : {dsl::shape{3, 4, 5}, dsl::shape{1, 2, 2}, dsl::shape{20, 1, 1}}) {
     numbers from(static_cast<int>(2 * s.size()), -300, 300);
     tensor<TestType> to(2, s);
-    run(kernels::load_pictures(storage_of<TestType>, 2, s), static_cast<float const*>(from.data()), to.data());
+    run(kernels::load_pictures(storage_of<TestType>, 2, s), from.data(), to.data());
     for (int n = 0; n < 2; ++n)
       for (int c = 0; c < s.channels; ++c)
         for (int i = 0; i < s.area(); ++i) {
@@ -260,10 +254,9 @@ TEMPLATE_TEST_CASE("a folded convolution gives what batch_norm after it gave", "
   numbers mean(filters, -1, 1), variance(filters, 0.1, 3), x(inner, -1, 1), folded_bias(filters, 0, 0);
   std::vector<TestType> folded(static_cast<std::size_t>(filters * inner));
   for (bool const with_bias : {true, false}) {
-    run(kernels::fold_batch_norm(storage_of<TestType>, filters, inner, 1e-3), static_cast<float const*>(kernel.data()),
-        static_cast<float const*>(with_bias ? bias.data() : nullptr), static_cast<float const*>(gamma.data()),
-        static_cast<float const*>(beta.data()), static_cast<float const*>(mean.data()),
-        static_cast<float const*>(variance.data()), folded.data(), folded_bias.data());
+    run(kernels::fold_batch_norm(storage_of<TestType>, filters, inner, 1e-3), kernel.data(),
+        with_bias ? bias.data() : nullptr, gamma.data(), beta.data(), mean.data(), variance.data(), folded.data(),
+        folded_bias.data());
     for (std::size_t o = 0; o < filters; ++o) {
       double const scale = gamma.expected[o] / std::sqrt(variance.expected[o] + 1e-3);
       double y = with_bias ? bias.expected[o] : 0;

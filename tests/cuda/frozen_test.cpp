@@ -115,7 +115,7 @@ TEST_CASE("NVRTC compiles the kernels of frozen layers", "[nvrtc]") {
   using enum dsl::cu::storage;
   for (auto const& [t, architecture] :
        {std::pair{bf16, "sm_80"}, std::pair{bf16, "sm_90a"}, std::pair{f32, "sm_100"}}) {
-    std::vector<dsl::cu::kernel_spec> specs;
+    std::vector<dsl::cu::any_kernel> specs;
     for (auto const& view : {frozen_network::view(), odd_frozen_network::view()}) {
       kernels_of_plan all(view, t);
       all.add_plan(mode::training, 4, false);

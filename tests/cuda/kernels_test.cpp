@@ -89,7 +89,7 @@ TEMPLATE_TEST_CASE("sum and copy", "[kernels]", float, bf16) {
   for (auto const& g : geometries)
     for (bool const accumulate : {false, true}) {
       tensor<TestType> a(g.batch, g.shape, g.x), b(g.batch, g.shape, g.z), y(g.batch, g.shape, g.y);
-      kernels::sum_inputs const in{{a.data(), b.data()}};
+      kernels::sum_inputs const in{{elements(a.data()), elements(b.data())}};
       slice const places[] = {g.x, g.z};
       run(kernels::sum(storage_of<TestType>, a.pixels(), g.shape.channels, places, g.y, accumulate), in, y.data());
       dsl::plain::copy<double>(a.read(), y.wanted(), accumulate);
@@ -109,7 +109,7 @@ TEST_CASE("a sum takes 1 to 8 inputs and no more values than an int counts", "[k
   CHECK_THROWS_AS(kernels::copy(dsl::cu::storage::f32, 1'000'000'000, 12, {12}, {12}, false), dsl::executor_error);
   tensor<float> a(2, {4, 2, 2}), y(2, {4, 2, 2});
   kernels::sum_inputs in{};
-  for (auto& x : in.x) x = a.data();
+  for (auto& x : in.x) x = elements(a.data());
   std::vector<slice> const eight(8, slice{4});
   run(kernels::sum(dsl::cu::storage::f32, 8, 4, eight, {4}, false), in, y.data());
   for (std::size_t i = 0; i < y.values.size(); ++i) CHECK(y.values[i] == approx(8 * a.values[i]));
@@ -225,8 +225,8 @@ TEMPLATE_TEST_CASE("bias and casts", "[kernels]", float, bf16) {
   for (int const count : {1, 7, 8, 333, 1024}) {
     numbers from(count, -5, 5), back(count, 0, 1);
     std::vector<TestType> to(static_cast<std::size_t>(count));
-    run(kernels::narrow(storage_of<TestType>, count), static_cast<float const*>(from.data()), to.data());
-    run(kernels::widen(storage_of<TestType>, count), static_cast<TestType const*>(to.data()), back.data());
+    run(kernels::narrow(storage_of<TestType>, count), from.data(), to.data());
+    run(kernels::widen(storage_of<TestType>, count), to.data(), back.data());
     for (std::size_t i = 0; i < to.size(); ++i) {
       CHECK(value_of(to[i]) == value_of(stored<TestType>(from.expected[i])));
       CHECK(back.values[i] == value_of(to[i]));
@@ -266,7 +266,7 @@ TEMPLATE_TEST_CASE("pools and their gradients", "[kernels]", float, bf16) {
     y.check(0);
     CHECK(found == places);
     run(kernels::max_pool2d_forward(storage, g.batch, g.shape, out, w, g.x, g.y, false), x.data(), again.data(),
-        static_cast<void*>(nullptr));
+        nullptr);
     plain_pool(dsl::op::max_pool2d, w, x.read(), {}, again.wanted());
     again.check(0);
     run(kernels::avg_pool2d_forward(storage, g.batch, g.shape, out, w, true, g.x, g.y), x.data(), mean.data());
@@ -275,7 +275,7 @@ TEMPLATE_TEST_CASE("pools and their gradients", "[kernels]", float, bf16) {
     for (bool const accumulate : {false, true}) {
       tensor<TestType> dy(g.batch, out, g.y), dx(g.batch, g.shape, g.x), dm(g.batch, g.shape, g.x);
       run(kernels::max_pool2d_backward(storage, g.batch, g.shape, out, w, g.x, g.y, accumulate), dy.data(),
-          static_cast<void const*>(found.data()), dx.data());
+          found.data(), dx.data());
       plain_pool_backward(dsl::op::max_pool2d, w, dy.read(), wanted, dx.wanted(), accumulate);
       dx.check();
       run(kernels::avg_pool2d_backward(storage, g.batch, g.shape, out, w, true, g.x, g.y, accumulate), dy.data(),
@@ -379,7 +379,7 @@ TEMPLATE_TEST_CASE("losses, their metrics and gradients", "[kernels]", float, bf
         gradient.check(1e-6);
         auto const evaluation = kernels::loss(storage, kind, from_logits, batch, batch, shape, here, {}, false);
         found[0] = 0;
-        run(evaluation, y.data(), labels.data(), +found, static_cast<TestType*>(nullptr), m.doubles(), m.counters());
+        run(evaluation, y.data(), labels.data(), +found, nullptr, m.doubles(), m.counters());
         CHECK(found[0] == approx(wanted[0]).epsilon(1e-6));
         if (kind == dsl::loss::categorical_crossentropy) {
           auto const smooth =
@@ -513,7 +513,7 @@ TEMPLATE_TEST_CASE("direct convolutions", "[kernels]", float, bf16) {
 
     for (bool const with_bias : {false, true}) {
       run(kernels::convolution_forward(storage, batch, in, out, w, with_bias, groups), x.data(), kernel.data(),
-          static_cast<float const*>(with_bias ? bias.data() : nullptr), y.data());
+          with_bias ? bias.data() : nullptr, y.data());
       dsl::plain::conv2d_forward<double>(read_only(as_planes(px, in)), pk.data(), with_bias ? bias.wanted() : nullptr,
                                          as_planes(py, out), w, groups);
       if (with_bias)
@@ -523,8 +523,8 @@ TEMPLATE_TEST_CASE("direct convolutions", "[kernels]", float, bf16) {
     }
     tensor<TestType> more(batch, out);
     std::vector<double> sum = planes(more);
-    run(kernels::convolution_forward(storage, batch, in, out, w, false, groups, true), x.data(), kernel.data(),
-        static_cast<float const*>(nullptr), more.data());
+    run(kernels::convolution_forward(storage, batch, in, out, w, false, groups, true), x.data(), kernel.data(), nullptr,
+        more.data());
     dsl::plain::conv2d_forward<double>(read_only(as_planes(px, in)), pk.data(), nullptr, as_planes(py, out), w, groups);
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += py[i];
     back(sum, more);

@@ -8,7 +8,7 @@
 
 using namespace dsl_test;
 namespace kernels = dsl::cu::kernels;
-using dsl::cu::kernel_spec;
+using dsl::cu::element;
 using dsl::cu::slice;
 
 namespace {
@@ -22,7 +22,8 @@ struct geometry {
 
 /// Runs the plain loops of a node on the numbers that a kernel gets, and compares.
 template <class T>
-void check_forward(dsl::node const& n, kernel_spec const& spec, tensor<T>& x, tensor<T>& y, double precision = 0) {
+void check_forward(dsl::node const& n, dsl::cu::kernel_spec<element const*, element*> const& spec, tensor<T>& x,
+                   tensor<T>& y, double precision = 0) {
   run(spec, x.data(), y.data());
   dsl::host::bound_step<double> b;
   b.node = &n, b.x = x.read(), b.to = y.wanted();
@@ -30,8 +31,8 @@ void check_forward(dsl::node const& n, kernel_spec const& spec, tensor<T>& x, te
   y.check(precision);
 }
 template <class T>
-void check_backward(dsl::node const& n, kernel_spec const& spec, tensor<T>& dy, tensor<T>& dx, bool accumulate,
-                    double precision = 0) {
+void check_backward(dsl::node const& n, dsl::cu::kernel_spec<element const*, element*> const& spec, tensor<T>& dy,
+                    tensor<T>& dx, bool accumulate, double precision = 0) {
   run(spec, dy.data(), dx.data());
   dsl::host::bound_step<double> b;
   b.node = &n, b.dy = dy.read(), b.to = dx.wanted(), b.accumulate = accumulate;
@@ -94,7 +95,7 @@ TEMPLATE_TEST_CASE("channel_slice and its gradient", "[kernels]", float, bf16) {
     tensor<TestType> x(g.batch, g.shape, g.x), y(g.batch, out, of_y), dy(g.batch, out, of_y),
         dx(g.batch, g.shape, g.dx), more(g.batch, g.shape, g.dx);
     slice const from{g.x.channels, g.x.offset + first}, to{g.dx.channels, g.dx.offset + first};
-    kernels::sum_inputs const in{{x.data()}}, back{{dy.data()}};
+    kernels::sum_inputs const in{{elements(x.data())}}, back{{elements(dy.data())}};
     run(kernels::copy(storage, x.pixels(), count, from, of_y, false), in, y.data());
     dsl::host::bound_step<double> b;
     b.node = &n, b.x = x.read(), b.to = y.wanted();
@@ -276,8 +277,7 @@ TEMPLATE_TEST_CASE("class_token and its gradients", "[kernels]", float, bf16) {
     dsl::shape const row = kernels::row_of(g.shape), out{g.shape.channels, 1, row.width + 1};
     tensor<TestType> x(g.batch, g.shape, g.x), y(g.batch, out, g.y), dy(g.batch, out, g.y);
     numbers token(g.shape.channels, -2, 2), found(g.shape.channels, 0, 1);
-    run(kernels::class_token(storage, g.batch, g.shape, g.x, g.y), x.data(), static_cast<float const*>(token.data()),
-        y.data());
+    run(kernels::class_token(storage, g.batch, g.shape, g.x, g.y), x.data(), token.data(), y.data());
     dsl::host::bound_step<double> b;
     b.node = &n, b.x = x.read(), b.dy = dy.read(), b.to = y.wanted();
     b.parameters[static_cast<int>(dsl::role::kernel)] = token.wanted();
@@ -316,8 +316,7 @@ TEMPLATE_TEST_CASE("position_embedding and its gradient", "[kernels]", float, bf
     b.gradients[static_cast<int>(dsl::role::kernel)] = found.wanted();
     for (bool const in_place : {false, true}) {
       tensor<TestType>& to = in_place ? x : y;
-      run(kernels::position_embedding(storage, g.batch, g.shape, g.x, to.place), x.data(),
-          static_cast<float const*>(added.data()), to.data());
+      run(kernels::position_embedding(storage, g.batch, g.shape, g.x, to.place), x.data(), added.data(), to.data());
       b.x = x.read(), b.to = to.wanted();
       dsl::plain::loops_of<double>(n.kind).forward(b, {});
       to.check(1e-7);
@@ -337,8 +336,7 @@ TEMPLATE_TEST_CASE("sums over samples and learnt numbers propagate NaN", "[kerne
   token.values[3] = std::nanf("");
   run(kernels::sample_sums(storage, 3, {8, 1, 2}, {8}), x.data(), sums.data());
   for (std::size_t i = 0; i < 16; ++i) CHECK(std::isnan(sums.values[i]) == (i == 8 + 5));
-  run(kernels::class_token(storage, 3, {8, 1, 2}, {8}, {8}), x.data(), static_cast<float const*>(token.data()),
-      y.data());
+  run(kernels::class_token(storage, 3, {8, 1, 2}, {8}, {8}), x.data(), token.data(), y.data());
   CHECK(nans_of(y) == 3 + 1);
   for (std::size_t n = 0; n < 3; ++n) CHECK(std::isnan(value_of(y.values[n * 24 + 3])));
   auto const spec = kernels::class_token_gradient(storage, 3, 3, 8, {8});
@@ -346,8 +344,7 @@ TEMPLATE_TEST_CASE("sums over samples and learnt numbers propagate NaN", "[kerne
   run(spec, y.data(), first.data(), m.floats(), m.counters());
   for (std::size_t i = 0; i < 8; ++i) CHECK(std::isnan(first.values[i]) == (i == 3));
   embedding.values[9] = std::nanf("");
-  run(kernels::position_embedding(storage, 3, {8, 1, 2}, {8}, {8}), x.data(),
-      static_cast<float const*>(embedding.data()), x.data());
+  run(kernels::position_embedding(storage, 3, {8, 1, 2}, {8}, {8}), x.data(), embedding.data(), x.data());
   CHECK(nans_of(x) == 3 + 1);
 }
 

@@ -43,18 +43,18 @@ struct normalisation {
         means(static_cast<std::size_t>(kernels::count_of_means(groups)), std::nanf("")) {}
 
   void forward(tensor<T>& to) {
-    run(kernels::group_norm_forward(storage, groups, node.epsilon, x.place, to.place), x.data(),
-        static_cast<float const*>(gamma.data()), static_cast<float const*>(beta.data()), to.data());
+    run(kernels::group_norm_forward(storage, groups, node.epsilon, x.place, to.place), x.data(), gamma.data(),
+        beta.data(), to.data());
   }
   /// Computes the gradients; dx is written to `to`, if it is not null.
   void backward(tensor<T>* to, bool accumulate, bool of_parameters = true) {
-    auto const scale = static_cast<float const*>(gamma.data());
+    auto const scale = gamma.data();
     run(kernels::group_norm_means(storage, groups, node.epsilon, x.place, dy.place), x.data(), dy.data(), scale,
         means.data());
     auto const spec =
         kernels::group_norm_backward(storage, groups, x.place, dy.place, to ? to->place : x.place, accumulate);
     meeting_place m(spec);
-    run(spec, x.data(), dy.data(), scale, static_cast<float const*>(means.data()), to ? to->data() : nullptr,
+    run(spec, x.data(), dy.data(), scale, means.data(), to ? to->data() : nullptr,
         of_parameters ? dgamma.data() : nullptr, of_parameters ? dbeta.data() : nullptr, m.floats(),
         of_parameters ? m.counters() : nullptr);
   }
@@ -254,15 +254,15 @@ struct heads_of {
 
   void forward() {
     run(kernels::head_norm_forward(storage, x.pixels(), x.shape.channels, node.groups, x.place, y.place), x.data(),
-        static_cast<float const*>(gamma.data()), y.data());
+        gamma.data(), y.data());
   }
   void backward(bool accumulate, bool of_x = true) {
     run(kernels::head_norm_backward(storage, x.pixels(), x.shape.channels, node.groups, x.place, dy.place, dx.place,
                                     accumulate),
-        x.data(), dy.data(), static_cast<float const*>(gamma.data()), of_x ? dx.data() : nullptr, products.data());
+        x.data(), dy.data(), gamma.data(), of_x ? dx.data() : nullptr, products.data());
     auto const spec = kernels::channel_sums(dsl::cu::storage::f32, x.pixels(), node.groups, {node.groups});
     meeting_place m(spec);
-    run(spec, static_cast<float const*>(products.data()), dgamma.data(), m.floats(), m.counters());
+    run(spec, products.data(), dgamma.data(), m.floats(), m.counters());
   }
   void plain(bool back, bool accumulate = false) {
     dsl::host::bound_step<double> b;

@@ -3,7 +3,7 @@
 // cache of compiled programs, and the messages of compile errors.
 #include <dsl/data/crop_and_cutout.hpp>
 #include <dsl/dsl.hpp>
-#include <dsl/executors/cuda/kernel_library.hpp>
+#include <dsl/executors/cuda/recording.hpp>
 
 #include <fstream>
 #include <iterator>
@@ -23,7 +23,7 @@ namespace {
 using model = dsl::network<dsl::image<3, 32, 32>, dsl::minigooglenet<10>>;
 
 /// Batch 64, as in the recipe, and 16, the rest of 50,000 pictures; then the kernels that this network does not need.
-std::vector<kernel_spec> specs_of(storage t, bool direct_convolutions) {
+dsl_test::kernels_of_plan specs_of(storage t, bool direct_convolutions) {
   dsl_test::kernels_of_plan all(model::view(), t);
   for (int const batch : {64, 16}) {
     all.add_plan(dsl::mode::training, batch, direct_convolutions && batch == 16);
@@ -109,7 +109,7 @@ std::vector<kernel_spec> specs_of(storage t, bool direct_convolutions) {
   all.add(kernels::update(t, {.momentum = 0.9, .weight_decay = 1e-4, .nesterov = true}, 1023, {}));
   all.add(kernels::update_by_parts(t, dsl::adamw{.clip = {.norm = 1}}.rule(), 4096, {.copies = true, .staged = true}));
   all.add(kernels::loss(t, dsl::loss::categorical_crossentropy, false, 64, 64, {10, 1, 1}, {10}, {10}, true, 0.1));
-  return all.all();
+  return all;
 }
 
 std::string read_file(std::string const& path) {
@@ -118,7 +118,7 @@ std::string read_file(std::string const& path) {
 }
 void write_file(std::string const& path, std::string const& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
 
-std::string small_program() { return program_text(std::vector{kernels::narrow(storage::bf16, 64)}); }
+std::string small_program() { return program_text(std::vector<any_kernel>{kernels::narrow(storage::bf16, 64)}); }
 
 }  // namespace
 
@@ -128,14 +128,7 @@ TEST_CASE("NVRTC compiles every kernel at every shape of MiniGoogLeNet", "[nvrtc
   // Otherwise each storage, and two architectures, on which the texts do not depend.
   bool const usual = architecture == (t == storage::bf16 ? "sm_90a" : "sm_80");
   if (!usual && !dsl::test::everything()) return;
-  std::vector<kernel_spec> const specs = specs_of(t, architecture == "sm_90a");
-  std::set<std::string_view> functions;
-  for (kernel_spec const& s : specs) functions.insert(s.function);
-  std::size_t kernels_in_text = 0;
-  for (source_file const& file : kernel_sources)
-    for (std::size_t at = 0; (at = std::string_view(file.text).find("\nKERNEL void ", at)) != std::string::npos; ++at)
-      ++kernels_in_text;
-  CHECK(functions.size() == kernels_in_text);
+  std::vector<any_kernel> const specs = specs_of(t, architecture == "sm_90a").all();
 
   INFO(specs.size() << " kernels in " << name_of(t) << " for " << architecture);
   std::string const code = compile(api{}, program_text(specs), architecture);
@@ -144,14 +137,67 @@ TEST_CASE("NVRTC compiles every kernel at every shape of MiniGoogLeNet", "[nvrtc
     CHECK(code.find("\0.text.k" + std::to_string(k) + '\0') != std::string::npos);
 }
 
-TEST_CASE("equal specs share a kernel, and a launch checks its arguments", "[nvrtc]") {
+TEST_CASE("a launch takes the arguments that the kernel's text lists", "[nvrtc]") {
+  std::string_view const head = "\nKERNEL void ";
+  std::set<dsl_test::kernel_arguments> listed;
+  for (source_file const& file : kernel_sources)
+    for (std::string_view text = file.text; text.find(head) != std::string_view::npos;) {
+      text.remove_prefix(text.find(head) + head.size());
+      std::string_view const function = text.substr(0, text.find('('));
+      std::vector<std::string> types = signature_of(function).parameters;
+      for (std::string& p : types) p.resize(p.rfind(' '));  // without its name
+      listed.emplace(function, std::move(types));
+    }
+  CHECK(specs_of(storage::bf16, true).arguments() == listed);
+}
+
+// ---- a launch with a wrong argument does not compile ----------------------------------------------------------------
+template <class Spec, class... Given>
+concept launches = requires(kernel_library& l, Spec spec, Given... given) { l.launch(l.add(spec), nullptr, given...); };
+template <class Spec, class... Given>
+concept records = requires(recording& r, Spec spec, Given... given) { r.launch(spec, given...); };
+
+using dense = decltype(kernels::dense_forward(storage::f32, 1, 1, 1, {}, {}));  // x, kernel, bias, y
+static_assert(launches<dense, element*, element const*, float*, element*>);
+static_assert(records<dense, element*, element const*, float*, element*>);
+static_assert(records<dense, element*, element const*, std::nullptr_t, element*>);
+static_assert(!launches<dense, element*, element*, float*>);                      // too few
+static_assert(!launches<dense, element*, element*, float*, element*, element*>);  // too many
+static_assert(!records<dense, element*, element*, float*> && !records<dense, element*, element*>);
+static_assert(!records<dense, element*, element*, float*, element*, element*>);
+static_assert(!launches<dense, element*, element*, element*, element*>);  // a tensor as floats
+static_assert(!records<dense, element*, element*, element*, element*>);
+static_assert(!records<dense, float*, element*, float*, element*>);  // floats as a tensor
+static_assert(!records<dense, void*, element*, float*, element*>);
+static_assert(!records<dense, element*, element*, int*, element*>);          // a table as floats
+static_assert(!records<dense, element*, element*, float*, element const*>);  // not to be written
+static_assert(!launches<dense, element*, element*, float*, element const*>);
+static_assert(!records<dense, element*, element*, kernels::sum_inputs, element*>);
+
+using loss = decltype(kernels::loss(storage::f32, {}, true, 1, 1, {}, {}, {}, true));  // its blocks communicate
+static_assert(records<loss, element*, int*, double*, element*>);
+static_assert(!records<loss, element*, float*, double*, element*>);
+static_assert(!records<loss, element*, int*, double*>);
+static_assert(!launches<loss, element*, int*, double*, element*>);
+static_assert(launches<loss, element*, int*, double*, element*, double*, unsigned*>);
+static_assert(!launches<loss, element*, int*, double*, element*, float*, unsigned*>);
+
+using pool = decltype(kernels::max_pool2d_forward(storage::f32, 1, {}, {}, {}, {}, {}, true));
+static_assert(records<pool, element*, element*, window_position*>);
+static_assert(!records<pool, element*, element*, unsigned char*> && !records<pool, element*, element*, element*>);
+
+// A kernel's arguments are those of the function that makes its spec.
+static_assert(!std::is_constructible_v<kernel_spec<float const*>, dense> && !std::is_constructible_v<dense, loss>);
+static_assert(std::is_constructible_v<dense, any_kernel>);
+
+TEST_CASE("equal specs share a kernel, and a launch waits for its kernel", "[nvrtc]") {
   api const a;
   kernel_library library(a, "");
-  int const first = library.add(kernels::narrow(storage::bf16, 64));
+  auto const first = library.add(kernels::narrow(storage::bf16, 64));
   CHECK(library.add(kernels::narrow(storage::f32, 64)) != first);
   CHECK(library.add(kernels::narrow(storage::bf16, 64)) == first);
   CHECK(library.size() == 2);
-  CHECK_THROWS_AS(library.launch(first, nullptr, 1, 2), dsl::executor_error);  // not built yet
+  CHECK_THROWS_AS(library.launch(first, nullptr, nullptr, nullptr), dsl::executor_error);  // not built yet
   dsl::cu::kernels::batch_norm_layer const layer{96, {96}, {96}, {96}};
   library.add(kernels::batch_norm_statistics(storage::bf16, 65'536, {&layer, 1}, false));
   CHECK(library.scratch_bytes() > 0);
@@ -219,7 +265,7 @@ TEST_CASE("what the compiler says is in the error", "[nvrtc]") {
     }
     return "nothing was thrown";
   };
-  kernel_spec broken = kernels::narrow(storage::bf16, 64);
+  any_kernel broken = kernels::narrow(storage::bf16, 64);
   broken.constants.push_back(7);  // does not fit its shape
   std::string const found = message_of(program_text(std::vector{broken}), "sm_90a");
   CHECK(found.find("nvrtcCompileProgram failed for sm_90a") != std::string::npos);

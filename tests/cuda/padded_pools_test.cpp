@@ -166,7 +166,7 @@ TEST_CASE("NVRTC compiles pools with padding", "[nvrtc]") {
   using enum dsl::cu::storage;
   for (auto const& [t, architecture] :
        {std::pair{bf16, "sm_80"}, std::pair{bf16, "sm_90a"}, std::pair{f32, "sm_100"}}) {
-    std::vector<dsl::cu::kernel_spec> specs;
+    std::vector<dsl::cu::any_kernel> specs;
     for (auto const& view : {dsl::test::padded_pools::view(), dsl::test::odd_padded_pools::view()}) {
       kernels_of_plan all(view, t);
       for (dsl::mode m : {dsl::mode::training, dsl::mode::inference}) all.add_plan(m, 4, false);

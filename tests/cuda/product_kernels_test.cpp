@@ -88,7 +88,7 @@ TEMPLATE_TEST_CASE("the gradients of multiply with every broadcast", "[kernels]"
           kernels::factor const b = factor_of(other, g.shape);
           bool const one_channel = to.shape.channels < g.shape.channels, one_pixel = to.shape.area() < g.shape.area();
           auto const t = storage_of<TestType>;
-          dsl::cu::kernel_spec const spec =
+          auto const spec =
               one_channel
                   ? kernels::multiply_backward_channels(t, g.batch, g.shape, one_pixel, g.y, b, dx.place, accumulate)
               : one_pixel ? kernels::multiply_backward_pixels(t, g.batch, g.shape, g.y, b, dx.place, accumulate)
@@ -130,7 +130,7 @@ TEMPLATE_TEST_CASE("channel_scale and its gradients", "[kernels]", float, bf16) 
         auto const& plain = dsl::plain::loops_of<double>(dsl::op::channel_scale);
         plain.forward(b, {});
         y.check();
-        dsl::cu::kernel_spec const s =
+        auto const s =
             kernels::channel_scale_backward(t, x.pixels(), channels, g.x, g.y, with_dx ? g.z : g.x, accumulate);
         meeting_place m(s);
         run(s, x.data(), dy.data(), gamma.data(), with_dx ? dx.data() : nullptr, dgamma.data(), m.floats(),
@@ -142,7 +142,7 @@ TEMPLATE_TEST_CASE("channel_scale and its gradients", "[kernels]", float, bf16) 
         dgamma.check();
         // In place, with a gamma that needs no gradient.
         run(kernels::channel_scale_backward(t, x.pixels(), channels, g.x, g.y, g.y, false), x.data(), dy.data(),
-            gamma.data(), dy.data(), static_cast<float*>(nullptr), m.floats(), m.counters());
+            gamma.data(), dy.data(), nullptr, m.floats(), m.counters());
         b.to = dy.wanted(), b.accumulate = false;
         b.gradients[static_cast<int>(dsl::role::gamma)] = nullptr;
         plain.backward(b, {});

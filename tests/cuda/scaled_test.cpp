@@ -186,7 +186,7 @@ TEST_CASE("NVRTC compiles updates by parts", "[nvrtc]") {
   using enum cu::storage;
   for (auto const& [t, architecture] :
        {std::pair{bf16, "sm_80"}, std::pair{bf16, "sm_90a"}, std::pair{f32, "sm_100"}}) {
-    std::vector<cu::kernel_spec> specs;
+    std::vector<cu::any_kernel> specs;
     for (update_rule const& rule : {dsl::sgd{.momentum = 0.9, .weight_decay = 1e-4}.rule(), adam{}.rule(),
                                     adamw{.clip = {.norm = 1}}.rule(), rmsprop{.centered = true}.rule()})
       for (long long const count : {1023LL, 4096LL})

@@ -25,7 +25,7 @@ struct part_of_batch {
     dgammas = dbetas = sums = std::vector<float>(moments.size() - 1);
     moments.back() = static_cast<float>(pixels);
   }
-  T* from(tensor<T>& t) const { return t.data() + first * t.shape.area() * t.place.channels; }
+  dsl::cu::element* from(tensor<T>& t) const { return elements(t.data() + first * t.shape.area() * t.place.channels); }
 };
 
 /// Checks that three devices, one of them without samples, normalise a batch as one would.
@@ -62,7 +62,7 @@ void normalise_in_parts(group const& g, bool unbiased) {
     gathered.insert(gathered.end(), p.moments.begin(), p.moments.end());
   }
   for (auto& l : all) l.moving_mean.check(0), l.moving_variance.check(0);  // they have not changed yet
-  run(kernels::join_moments(storage, g.layers, 3, unbiased), whole, static_cast<float const*>(gathered.data()));
+  run(kernels::join_moments(storage, g.layers, 3, unbiased), whole, gathered.data());
   for (auto const& p : parts) {
     kernels::batch_norm_forwards to = whole;
     for (std::size_t k = 0; k < all.size(); ++k) {
@@ -167,8 +167,7 @@ TEST_CASE("running moments move by every part in turn, by none that is empty", "
     wanted.push_back(k * first + (1 - k) * (40 + d) / 2);
   }
   auto const move = [&] {
-    run(kernels::move_moments(dsl::cu::storage::f32, count, 3), static_cast<float const*>(parts.data()),
-        static_cast<float const*>(keep.data()), running.data());
+    run(kernels::move_moments(dsl::cu::storage::f32, count, 3), parts.data(), keep.data(), running.data());
   };
   move();
   for (std::size_t i = 0; i < count; ++i) CHECK(static_cast<double>(running[i]) == approx(wanted[i]).epsilon(1e-6));
@@ -199,8 +198,7 @@ TEMPLATE_TEST_CASE("gradients are widened where the map says so", "[kernels]", f
       stage[i] = stored<TestType>(uniform(-2, 2));
       before[i] = gradients[i] = static_cast<float>(uniform(-2, 2));
     }
-    run(kernels::widen_staged(storage_of<TestType>, count), static_cast<TestType const*>(stage.data()),
-        static_cast<unsigned char const*>(map.data()), gradients.data());
+    run(kernels::widen_staged(storage_of<TestType>, count), stage.data(), map.data(), gradients.data());
     bool right = true;
     for (std::size_t i = 0; i < size; ++i)
       right = right && gradients[i] == (map[i / 16] ? value_of(stage[i]) : before[i]);

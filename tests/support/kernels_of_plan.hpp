@@ -6,9 +6,41 @@
 #include <dsl/training/optimizers.hpp>
 
 #include <algorithm>
+#include <set>
+#include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace dsl_test {
+
+/// A kernel's function, and the types of its arguments as the kernels' text writes them.
+using kernel_arguments = std::pair<std::string, std::vector<std::string>>;
+
+/// Returns a type of an argument of a launch as the kernels' text writes it: "T const*".
+template <class A>
+std::string spelled() {
+  namespace k = dsl::cu::kernels;
+  using std::is_same_v;
+  if constexpr (std::is_pointer_v<A>) {
+    using to = std::remove_pointer_t<A>;
+    return spelled<std::remove_const_t<to>>() + (std::is_const_v<to> ? " const*" : "*");
+  } else {
+    return is_same_v<A, dsl::cu::element>             ? "T"
+           : is_same_v<A, dsl::cu::window_position>   ? "void"
+           : is_same_v<A, float>                      ? "float"
+           : is_same_v<A, double>                     ? "double"
+           : is_same_v<A, int>                        ? "int"
+           : is_same_v<A, unsigned>                   ? "unsigned"
+           : is_same_v<A, unsigned char>              ? "unsigned char"
+           : is_same_v<A, dsl::cu::step_state>        ? "step_state"
+           : is_same_v<A, k::part_rates>              ? "part_rates"
+           : is_same_v<A, k::sum_inputs>              ? "sum_inputs<T>"
+           : is_same_v<A, k::batch_norm_forwards>     ? "batch_norm_forwards<T>"
+           : is_same_v<A, k::batch_norm_gradients_of> ? "batch_norm_gradients_of<T>"
+                                                      : "?";
+  }
+}
 
 /// The kernels that a network's plans need, without the engine: for each step of a plan those that could do it, whether
 /// or not a library would. Equal specs appear once.
@@ -16,10 +48,13 @@ class kernels_of_plan {
  public:
   kernels_of_plan(dsl::graph_view const& g, dsl::cu::storage t) : g_(g), t_(t) {}
 
-  void add(dsl::cu::kernel_spec s) {
-    if (std::find(all_.begin(), all_.end(), s) == all_.end()) all_.push_back(std::move(s));
+  template <class... A>
+  void add(dsl::cu::kernel_spec<A...> const& s) {
+    if (std::find(all_.begin(), all_.end(), s) == all_.end()) all_.push_back(s);
+    arguments_.emplace(s.function, std::vector{spelled<A>()...});
   }
-  std::vector<dsl::cu::kernel_spec> const& all() const { return all_; }
+  std::vector<dsl::cu::any_kernel> const& all() const { return all_; }
+  std::set<kernel_arguments> const& arguments() const { return arguments_; }
 
   void add_plan(dsl::mode m, int batch, bool direct_convolutions) {
     dsl::plan const p = dsl::make_plan(g_, {.batch = batch, .mode = m, .optimizer_slots = 1});
@@ -163,7 +198,8 @@ class kernels_of_plan {
 
   dsl::graph_view g_;
   dsl::cu::storage t_;
-  std::vector<dsl::cu::kernel_spec> all_;
+  std::vector<dsl::cu::any_kernel> all_;
+  std::set<kernel_arguments> arguments_;
 };
 
 }  // namespace dsl_test

@@ -45,27 +45,52 @@ inline double uniform(double low, double high) {
   return std::uniform_real_distribution<double>(low, high)(generator());
 }
 
-/// Launches a kernel as the engine would. The number of arguments and the shape are checked against the kernel's text.
-template <class... A>
-void run(dsl::cu::kernel_spec const& spec, A... arguments) {
+/// Returns host memory of a kernel's storage type as a tensor on the device.
+template <class T>
+  requires std::is_same_v<T, float> || std::is_same_v<T, bf16>
+dsl::cu::element* elements(T* data) {
+  return reinterpret_cast<dsl::cu::element*>(data);
+}
+
+/// Returns an argument of a kernel that works on tensors of type `t`. Host memory stands for device memory.
+template <class Argument, class Given>
+Argument argument(dsl::cu::storage t, Given given) {
+  using to = std::remove_cv_t<std::remove_pointer_t<Argument>>;
+  if constexpr (std::is_convertible_v<Given, Argument>) {
+    return given;
+  } else if constexpr (std::is_same_v<to, dsl::cu::element>) {
+    using from = std::remove_cv_t<std::remove_pointer_t<Given>>;
+    static_assert(std::is_same_v<from, float> || std::is_same_v<from, bf16>, "the kernel takes a tensor");
+    REQUIRE(storage_of<from> == t);
+    return reinterpret_cast<Argument>(given);
+  } else {
+    static_assert(std::is_same_v<to, dsl::cu::window_position>, "the kernel takes another type");
+    return reinterpret_cast<Argument>(given);
+  }
+}
+
+/// Launches a kernel as the engine would. The shape is checked against the kernel's text.
+template <class... A, class... Given>
+void run(dsl::cu::kernel_spec<A...> const& spec, Given... given) {
   static bool const known = (add_all_kernels(), true);
   REQUIRE(known);
   auto const at = simulated::all_kernels().find({std::string(spec.function), dsl::cu::name_of(spec.storage)});
   REQUIRE(at != simulated::all_kernels().end());
   INFO(dsl::cu::wrapper_text(spec, "k"));
   REQUIRE(at->second.numbers == spec.constants.size());
-  REQUIRE(dsl::cu::signature_of(spec.function).parameters.size() == sizeof...(A));
   std::vector<simulated::literal> numbers;
   for (dsl::cu::constant const& c : spec.constants) numbers.push_back(simulated::parse_literal(dsl::cu::text_of(c)));
-  void* pointers[] = {static_cast<void*>(&arguments)...};
-  at->second.bind(numbers, dim3(spec.blocks_x, spec.blocks_y), dim3(spec.threads), pointers)();
+  [&](A... arguments) {
+    void* pointers[] = {static_cast<void*>(&arguments)...};
+    at->second.bind(numbers, dim3(spec.blocks_x, spec.blocks_y), dim3(spec.threads), pointers)();
+  }(argument<A>(spec.storage, given)...);
 }
 
 /// Memory through which the blocks of a launch communicate: garbage, and counters that must be 0 afterwards.
 struct meeting_place {
   std::vector<double> memory;
   std::vector<unsigned> counts;
-  explicit meeting_place(dsl::cu::kernel_spec const& s)
+  explicit meeting_place(dsl::cu::any_kernel const& s)
       : memory(static_cast<std::size_t>(s.scratch_bytes + 7) / 8, std::nan("")),
         counts(static_cast<std::size_t>(s.counters), 0U) {}
   float* floats() { return reinterpret_cast<float*>(memory.data()); }

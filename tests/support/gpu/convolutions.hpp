@@ -75,8 +75,16 @@ class convolution_bench {
     cudnn_.set_stream(stream_.get());
   }
 
+  /// The kernel of a convolution's pass; only one is set.
+  struct own_kernel {
+    template <class... A>
+    using number = cu::kernel_library::number<A...>;
+    number<cu::element const*, cu::element const*, cu::element*> data{};
+    number<cu::element const*, cu::element const*, float*> weights{};
+    number<cu::element const*, cu::element const*, float const*, cu::element*> forward{};
+  };
   /// Adds the kernel for a convolution, which build() compiles with all others.
-  int add(graph_view const& g, posed_convolution const& c, int images) {
+  own_kernel add(graph_view const& g, posed_convolution const& c, int images) {
     node const& n = g.nodes[c.node];
     bool const transposed = n.kind == op::conv2d_transpose;
     shape const& in = transposed ? g.output_shape(n) : g.input_shape(n);
@@ -84,13 +92,14 @@ class convolution_bench {
     cu::storage const t = storage_of(c);
     switch (c.how.pass) {
       case cu::convolution_pass::backward_data:
-        return library_.add(
-            cu::kernels::convolution_backward_data(t, images, in, out, n.window, c.how.accumulate, n.groups));
+        return {.data = library_.add(
+                    cu::kernels::convolution_backward_data(t, images, in, out, n.window, c.how.accumulate, n.groups))};
       case cu::convolution_pass::backward_weights:
-        return library_.add(cu::kernels::convolution_backward_weights(t, images, in, out, n.window, n.groups));
+        return {.weights =
+                    library_.add(cu::kernels::convolution_backward_weights(t, images, in, out, n.window, n.groups))};
       default:
-        return library_.add(
-            cu::kernels::convolution_forward(t, images, in, out, n.window, c.how.relu, n.groups, c.how.accumulate));
+        return {.forward = library_.add(cu::kernels::convolution_forward(t, images, in, out, n.window, c.how.relu,
+                                                                         n.groups, c.how.accumulate))};
     }
   }
   void build() { library_.build(facts_.architecture); }
@@ -100,7 +109,7 @@ class convolution_bench {
     std::string plan{}, none{}, refused{};
     compared_rows rows{};
   };
-  std::vector<outcome> run(posed_convolution c, int kernel, int images, int more_plans) {
+  std::vector<outcome> run(posed_convolution c, own_kernel const& kernel, int images, int more_plans) {
     cu::storage const t = storage_of(c);
     long long const each = cu::bytes_of(t);
     auto const pass = c.how.pass;
@@ -133,12 +142,13 @@ class convolution_bench {
       long long const x = each * first * (c.what.input_count() / c.what.batch);
       long long const y = each * first * (c.what.output_count() / c.what.batch);
       if (back)
-        library_.launch(kernel, s, pointer(*out, y), pointer(*w), pointer(*wanted, x));
+        library_.launch(kernel.data, s, tensor(*out, y), tensor(*w), tensor(*wanted, x));
       else if (weights)
-        library_.launch(kernel, s, pointer(*in, x), pointer(*out, y), pointer(*wanted, 4 * first / images * written));
+        library_.launch(kernel.weights, s, tensor(*in, x), tensor(*out, y),
+                        wanted->as<float>() + first / images * written);
       else
-        library_.launch(kernel, s, pointer(*in, x), pointer(*w), biased ? pointer(*bias) : nullptr,
-                        pointer(*wanted, y));
+        library_.launch(kernel.forward, s, tensor(*in, x), tensor(*w), biased ? bias->as<float>() : nullptr,
+                        tensor(*wanted, y));
     }
     stream_.wait();
 
@@ -203,6 +213,9 @@ class convolution_bench {
     return std::make_unique<cu::device_memory>(a_, bytes, stream_.get());
   }
   static void* pointer(cu::device_memory const& m, long long at = 0) { return m.data() ? m.data() + at : nullptr; }
+  static cu::element* tensor(cu::device_memory const& m, long long at = 0) {
+    return static_cast<cu::element*>(pointer(m, at));
+  }
 
   std::optional<cu::convolution_plan> choose(posed_convolution const& c, cu::device_memory const& in,
                                              cu::device_memory const& w, cu::device_memory const& bias,
@@ -358,7 +371,7 @@ inline void check_convolutions(gpu const& on, ledger& l, graph_view const& g,
     std::vector<posed_convolution> all = convolutions_of(g, k.batch, k.mode, k.with);
     for (posed_convolution& c : all) c.how.workspace_limit = on.workspace_limit, c.how.deterministic = on.deterministic;
     int const images = k.batch % limits.images == 0 ? limits.images : k.batch;
-    std::vector<int> kernels;
+    std::vector<detail::convolution_bench::own_kernel> kernels;
     if (!late())
       for (posed_convolution const& c : all) kernels.push_back(bench.add(g, c, images));
     bench.build();

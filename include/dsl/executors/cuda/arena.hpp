@@ -72,10 +72,10 @@ class arena {
   float* gradients() const { return begin_of(region::gradients); }
   float* slots() const { return begin_of(region::slots); }
   /// Returns the 16-bit copies of the parameters, or null if tensors are stored as floats.
-  void* copies() const { return copy_ ? copy_->data() : nullptr; }
+  element* copies() const { return copy_ ? copy_->as<element>() : nullptr; }
   /// Returns the 16-bit copies of what frozen() holds, which follow those of the parameters.
-  void* frozen_copies() const { return copy_ ? copy_->data() + count() * cu::bytes_of(storage_) : nullptr; }
-  void* stage() const { return stage_ ? stage_->data() : nullptr; }
+  element* frozen_copies() const { return copy_ ? behind(copies(), storage_, count()) : nullptr; }
+  element* stage() const { return stage_ ? stage_->as<element>() : nullptr; }
   /// Whether the parameters have changed since the copies were made.
   bool copies_are_old() const { return copy_ && copies_are_old_; }
   void note_copies(bool old) { copies_are_old_ = old; }
@@ -86,12 +86,12 @@ class arena {
   /// Returns the address of a parameter's gradient, or null if it has none because it is frozen.
   float* gradient(int k) const { return graph_.parameters[k].frozen ? nullptr : gradients() + offset_of(k); }
   /// Returns a kernel in the storage type, as convolutions and dense layers read it.
-  void* working_copy(int k) const {
+  element* working_copy(int k) const {
     long long const first = graph_.parameters[k].frozen ? count() : 0;
-    return copy_ ? copy_->data() + (first + offset_of(k)) * cu::bytes_of(storage_) : static_cast<void*>(parameter(k));
+    return copy_ ? behind(copies(), storage_, first + offset_of(k)) : elements_of(parameter(k));
   }
-  void* staged_gradient(int k) const {
-    return stage_ ? stage_->data() + offset_of(k) * cu::bytes_of(storage_) : static_cast<void*>(gradient(k));
+  element* staged_gradient(int k) const {
+    return stage_ ? behind(stage(), storage_, offset_of(k)) : elements_of(gradient(k));
   }
   /// Returns the address of optimizer slot s of parameter k.
   float* slot(int s, int k) const { return slots() + s * count() + offset_of(k); }

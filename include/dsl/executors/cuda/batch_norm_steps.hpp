@@ -155,7 +155,7 @@ class batch_norm_steps {
           running(first + 2),
           running(first + 3),
           bias < 0 ? nullptr : a.parameter(bias),
-          static_cast<float*>(r_.at.buffer(s, content::statistics))};
+          r_.at.statistics(s)};
     kernels::batch_norm_layer l = layer_of(s, x);
     l.y = y.at;
     return l;
@@ -170,7 +170,7 @@ class batch_norm_steps {
           .dx = dx.data,
           .gamma = a.parameter(first),
           .beta = a.parameter(first + 1),
-          .statistics = static_cast<float const*>(r_.at.buffer(s, content::statistics)),
+          .statistics = r_.at.statistics(s),
           .dgamma = a.gradient(first),
           .dbeta = a.gradient(first + 1)};
     kernels::batch_norm_layer l = layer_of(s, x);

@@ -34,7 +34,7 @@ class convolution_steps {
               .relu = x.activation >= 0};
     if (x.batch_norm >= 0) {
       folded_kernel& folded = fold(x, c);
-      f.kernel = folded.kernel.data(), f.bias = folded.bias.data();
+      f.kernel = folded.kernel.as<element>(), f.bias = folded.bias.as<float>();
     }
     if (through_library(c, f, in, out)) return;
     bool const slice = is_slice(out);
@@ -51,7 +51,7 @@ class convolution_steps {
     tensor_at const &from = transposed ? dy : in, &to = transposed ? in : dy;
     int const k = n.first_parameter, b = r_.at.parameter(x, role::bias, content::parameter_gradient);
     convolution const c = convolution_of(r_.parts.graph, n, r_.batch());
-    void* const stage = r_.parts.arena.staged_gradient(k);
+    element* const stage = r_.parts.arena.staged_gradient(k);
     if (convolve(c, {.pass = convolution_pass::backward_weights}, {from.data, stage, nullptr, to.data}))
       stage_gradient(k);
     else
@@ -66,13 +66,13 @@ class convolution_steps {
     tensor_at const dy = packed_gradient(x), dx = r_.at.written(x, content::gradient);
     bool const accumulate = r_.at.accumulates(x);
     if (n.kind != op::conv2d_transpose) return data_gradient(n, dy, dx, accumulate);
-    void* const kernel = r_.parts.arena.working_copy(n.first_parameter);
+    element* const kernel = r_.parts.arena.working_copy(n.first_parameter);
     convolution const c = convolution_of(r_.parts.graph, n, r_.batch());
     if (convolve(c, {.pass = convolution_pass::forward, .accumulate = accumulate}, {dy.data, kernel, nullptr, dx.data}))
       return;
     r_.launch(
         kernels::convolution_forward(r_.type, r_.batch(), dy.shape, dx.shape, n.window, false, n.groups, accumulate),
-        dy.data, kernel, static_cast<float const*>(nullptr), dx.data);
+        dy.data, kernel, nullptr, dx.data);
   }
   /// Stores which gradients are in the storage type, as one byte for every 16 numbers of the arena. Call it after the
   /// last step.
@@ -92,8 +92,8 @@ class convolution_steps {
  private:
   /// The parameters of a forward pass; bias is null if there is none.
   struct factors {
-    void* kernel;
-    void* bias;
+    element* kernel;
+    float* bias;
     bool relu;
   };
   static bool is_slice(tensor_at const& t) { return t.at.channels != t.shape.channels; }
@@ -123,7 +123,7 @@ class convolution_steps {
   }
   /// Records the gradient of a node's convolution with respect to its input.
   void data_gradient(node const& n, tensor_at const& dy, tensor_at const& dx, bool accumulate) {
-    void* const kernel = r_.parts.arena.working_copy(n.first_parameter);
+    element* const kernel = r_.parts.arena.working_copy(n.first_parameter);
     convolution const c = convolution_of(r_.parts.graph, n, r_.batch());
     if (convolve(c, {.pass = convolution_pass::backward_data, .accumulate = accumulate},
                  {dx.data, kernel, nullptr, dy.data}))
@@ -137,7 +137,7 @@ class convolution_steps {
   bool through_library(convolution c, factors const& f, tensor_at const& in, tensor_at const& out) {
     bool const slice = is_slice(out);
     if (slice) c.output_pitch = out.at.channels;
-    void* const to = static_cast<std::byte*>(out.data) + 1LL * out.at.offset * bytes_of(r_.type);
+    element* const to = behind(out.data, r_.type, out.at.offset);
     if (f.bias &&
         convolve(c, {.pass = convolution_pass::forward_inference, .relu = f.relu}, {in.data, f.kernel, f.bias, to}))
       return true;
@@ -157,7 +157,7 @@ class convolution_steps {
     device_memory* found = nullptr;
     for (device_memory& m : all)
       if (m.bytes() >= bytes) found = &m;
-    packed.data = (found ? found : &all.emplace(r_.parts.calls, bytes, r_.parts.stream))->data();
+    packed.data = (found ? found : &all.emplace(r_.parts.calls, bytes, r_.parts.stream))->as<element>();
     return packed;
   }
   /// Records the library's pass; returns false if it has no plan.
@@ -225,13 +225,13 @@ class convolution_steps {
                                               4LL * c.out_channels, r_.parts.stream);
     if (!r_.parts.deterministic) set_factors(f.kernel.data(), f.kernel.bytes());  // for timing; then overwritten
     int const inner = static_cast<int>(c.kernel_count() / c.out_channels);
-    int const k = r_.parts.library.add(kernels::fold_batch_norm(r_.type, c.out_channels, inner, norm.epsilon));
+    auto const k = r_.parts.library.add(kernels::fold_batch_norm(r_.type, c.out_channels, inner, norm.epsilon));
     r_.made.refreshes.push_back(
         [&e = r_.parts, &f, k, p = n.first_parameter, q = norm.first_parameter, biased = n.parameters > 1] {
           cu::arena const& a = e.arena;
           float* const bias = biased ? a.parameter(p + 1) : nullptr;
           e.library.launch(k, e.stream, a.parameter(p), bias, a.parameter(q), a.parameter(q + 1), a.parameter(q + 2),
-                           a.parameter(q + 3), recording::pointer(f.kernel.data()), recording::pointer(f.bias.data()));
+                           a.parameter(q + 3), f.kernel.as<element>(), f.bias.as<float>());
         });
     return f;
   }

@@ -63,8 +63,7 @@ class dense_steps {
 
   // The library reads a row-major matrix as the transposed matrix in column-major order.
   matrix samples_of(tensor_at const& t) const {
-    return {static_cast<std::byte*>(t.data) + t.at.offset * bytes_of(r_.type), r_.type, t.shape.channels, r_.batch(),
-            t.at.channels};
+    return {behind(t.data, r_.type, t.at.offset), r_.type, t.shape.channels, r_.batch(), t.at.channels};
   }
   matrix kernel_of(int k, tensor_at const& in, tensor_at const& out) const {
     return {r_.parts.arena.working_copy(k), r_.type, in.shape.channels, out.shape.channels, in.shape.channels};

@@ -65,6 +65,10 @@ class device_memory {
     if (data_) api_->ignore(api_->cudaFree.function(data_));
   }
   std::byte* data() const { return static_cast<std::byte*>(data_); }
+  template <class T>
+  T* as() const {
+    return static_cast<T*>(data_);
+  }
   long long bytes() const { return bytes_; }
 
  private:

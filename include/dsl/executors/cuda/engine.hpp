@@ -391,8 +391,8 @@ class engine final : public dsl::engine {
   /// of frozen convolutions contain a batch_norm, so training steps do not change them.
   void refresh(program& p) {
     if (arena_.copies_are_old()) {
-      if (narrow_ >= 0) library_.launch(narrow_, stream_.get(), arena_.parameters(), arena_.copies());
-      if (narrow_frozen_ >= 0) library_.launch(narrow_frozen_, stream_.get(), arena_.frozen(), arena_.frozen_copies());
+      if (narrow_) library_.launch(narrow_, stream_.get(), arena_.parameters(), arena_.copies());
+      if (narrow_frozen_) library_.launch(narrow_frozen_, stream_.get(), arena_.frozen(), arena_.frozen_copies());
     }
     arena_.note_copies(false);
     std::uint64_t const newest = p.plan.options.mode == mode::training ? written_version_ : version_;
@@ -425,8 +425,8 @@ class engine final : public dsl::engine {
   detail::chain<resident_data> data_;
   std::optional<tower_link> link_;  // destroyed after the graphs that use it, and before the stream that they ran on
   program_list programs_;
-  int narrow_ = -1;
-  int narrow_frozen_ = -1;
+  kernel_library::number<float const*, element*> narrow_{};
+  kernel_library::number<float const*, element*> narrow_frozen_{};
   bool running_ = false;
   std::uint64_t version_ = 1;          // of the parameters: counts steps of training and calls of write_parameter
   std::uint64_t written_version_ = 1;  // counts calls of write_parameter, which alone changes frozen parameters

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -16,11 +17,19 @@ namespace dsl::cu::TYPENET_MODE {
 
 /// The kernels of one device. Add specs, build() them as one program, and launch the kernels. Equal specs share a
 /// kernel.
-///   int const k = library.add(kernels::softmax_forward(storage::bf16, 64, 10, {10}, {10}));
+///   auto const k = library.add(kernels::softmax_forward(storage::bf16, 64, 10, {10}, {10}));
 ///   library.build("sm_90a");
 ///   library.launch(k, stream, x, y);
 class kernel_library {
  public:
+  /// The number of a kernel whose launch takes these arguments. It is -1 if none has been added.
+  template <class... Arguments>
+  struct number {
+    int of = -1;
+    explicit operator bool() const { return of >= 0; }
+    friend bool operator==(number const&, number const&) = default;
+  };
+
   explicit kernel_library(api const& a, std::string cache = cache_folder()) : api_(&a), cache_(std::move(cache)) {}
   kernel_library(kernel_library const&) = delete;
   kernel_library& operator=(kernel_library const&) = delete;
@@ -29,12 +38,9 @@ class kernel_library {
   }
 
   /// Adds a kernel. Returns the number with which it is launched after the next build().
-  int add(kernel_spec spec) {
-    auto const known = std::find(specs_.begin(), specs_.end(), spec);
-    if (known != specs_.end()) return static_cast<int>(known - specs_.begin());
-    parameters_.push_back(static_cast<int>(signature_of(spec.function).parameters.size()));
-    specs_.push_back(std::move(spec));
-    return size() - 1;
+  template <class... Arguments>
+  number<Arguments...> add(kernel_spec<Arguments...> const& spec) {
+    return {number_of(spec)};
   }
 
   /// Compiles the kernels added since the last call, or reads them from the cache, and loads them on the current
@@ -60,15 +66,14 @@ class kernel_library {
     compiled_ += program.from_cache ? 0 : 1;
   }
 
-  /// Enqueues kernel k on a stream. The comment of the function that makes its spec lists the arguments: pointers to
-  /// device memory, or structs by value. Throws executor_error if their number is wrong.
+  /// Enqueues kernel k on a stream.
   template <class... Arguments>
-  void launch(int k, cudaStream_t stream, Arguments const&... arguments) const {
-    void* pointers[] = {const_cast<void*>(static_cast<void const*>(&arguments))..., nullptr};
-    enqueue(static_cast<std::size_t>(k), stream, pointers, static_cast<int>(sizeof...(arguments)));
+  void launch(number<Arguments...> k, cudaStream_t stream, std::type_identity_t<Arguments>... arguments) const {
+    void* pointers[] = {static_cast<void*>(&arguments)...};
+    enqueue(static_cast<std::size_t>(k.of), stream, pointers);
   }
 
-  kernel_spec const& spec(int k) const { return specs_[static_cast<std::size_t>(k)]; }
+  any_kernel const& spec(int k) const { return specs_[static_cast<std::size_t>(k)]; }
   int size() const { return static_cast<int>(specs_.size()); }
   /// Returns the number of programs that were compiled because they were not in the cache.
   int compiled() const { return compiled_; }
@@ -76,24 +81,27 @@ class kernel_library {
   /// Returns the scratch memory that suffices for every kernel. Kernels that share it must not run concurrently.
   long long scratch_bytes() const {
     long long most = 0;
-    for (kernel_spec const& s : specs_) most = std::max(most, s.scratch_bytes);
+    for (any_kernel const& s : specs_) most = std::max(most, s.scratch_bytes);
     return most;
   }
   int counters() const {
     int most = 0;
-    for (kernel_spec const& s : specs_) most = std::max(most, s.counters);
+    for (any_kernel const& s : specs_) most = std::max(most, s.counters);
     return most;
   }
 
  private:
-  void enqueue(std::size_t k, cudaStream_t stream, void** arguments, int count) const {
+  int number_of(any_kernel const& spec) {
+    auto const known = std::find(specs_.begin(), specs_.end(), spec);
+    if (known != specs_.end()) return static_cast<int>(known - specs_.begin());
+    specs_.push_back(spec);
+    return size() - 1;
+  }
+  void enqueue(std::size_t k, cudaStream_t stream, void** arguments) const {
     if (k >= kernels_.size())
       throw executor_error(
           dsl::detail::message({"cuda: kernel ", k, " is launched before it is built; please report the network"}));
-    kernel_spec const& s = specs_[k];
-    if (count != parameters_[k])
-      throw executor_error(dsl::detail::message({"cuda: ", std::string(s.function), " takes ", parameters_[k],
-                                                 " arguments; found ", count, "; please report the network"}));
+    any_kernel const& s = specs_[k];
     // cudaLaunchKernel also accepts a cudaKernel_t in place of a function's address (CUDA runtime API, 6.33).
     (*api_)(api_->cudaLaunchKernel, static_cast<void const*>(kernels_[k]), dim3(s.blocks_x, s.blocks_y),
             dim3(s.threads), arguments, std::size_t{0}, stream);
@@ -101,8 +109,7 @@ class kernel_library {
 
   api const* api_;
   std::string cache_;
-  std::vector<kernel_spec> specs_;
-  std::vector<int> parameters_;  // for each spec, the number of arguments of a launch
+  std::vector<any_kernel> specs_;
   std::vector<cudaLibrary_t> libraries_;
   std::vector<cudaKernel_t> kernels_;  // for each spec that has been built
   long long code_bytes_ = 0;

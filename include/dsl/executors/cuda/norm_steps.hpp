@@ -73,7 +73,7 @@ class norm_steps {
     float* const products = to ? shared() : nullptr;
     r_.launch(kernels::head_norm_backward(r_.type, x.pixels, x.shape.channels, n.groups, x.at, dy.at, dx.at, more),
               x.data, dy.data, parameter(n, 0), dx.data, products);
-    if (to) r_.launch(kernels::channel_sums(storage::f32, x.pixels, n.groups, {n.groups}), products, to);
+    if (to) r_.launch(kernels::channel_sums(storage::f32, x.pixels, n.groups, {n.groups}), elements_of(products), to);
   }
 
   /// Returns the number of floats that a launch of a backward step passes on to the next one.

@@ -131,7 +131,7 @@ struct program {
 
 /// A tensor's buffer on the device, and the tensor's position in it.
 struct tensor_at {
-  void* data = nullptr;
+  element* data = nullptr;
   slice at{};
   dsl::shape shape{};
   long long pixels = 0;  // of the whole batch
@@ -160,23 +160,34 @@ class bound_operands {
       if (at(s, i).what == what && graph_.parameters[at(s, i).index].role == r) found = at(s, i).index;
     return found;
   }
-  void* buffer(int b) const { return b < 0 ? nullptr : program_.activations->data() + program_.plan.buffers[b].offset; }
-  /// Returns the address of a step's statistics or argmax, or null if the step has none.
-  void* buffer(step const& s, content what) const {
-    for (int i = 0; i < s.operands; ++i)
-      if (at(s, i).what == what) return buffer(at(s, i).buffer);
-    return nullptr;
-  }
+  /// Return the address of the batch's labels, and of the sum of its losses and the number of correct predictions; or
+  /// null if the plan has none.
+  std::int32_t* labels() const { return buffer<std::int32_t>(program_.plan.labels); }
+  double* metrics() const { return buffer<double>(program_.plan.metrics); }
+  /// Return the address of what a step passes on to a later one besides tensors, or null if the step has none.
+  float* statistics(step const& s) const { return buffer<float>(buffer_of(s, content::statistics)); }
+  window_position* argmax(step const& s) const { return buffer<window_position>(buffer_of(s, content::argmax)); }
+  float* squares(step const& s) const { return buffer<float>(buffer_of(s, content::squares)); }
   tensor_at place(int tensor, placement where) const {
     dsl::buffer const& b = program_.plan.buffers[where.buffer];
     shape const& s = graph_.shape_of(tensor);
     // A flattened tensor has one pixel: 2x3x3 becomes 18 channels.
     int const channels = static_cast<int>(b.shape.channels * b.shape.area() / s.area());
-    return {buffer(where.buffer), {channels, where.channel}, s, program_.plan.options.batch * s.area()};
+    return {buffer<element>(where.buffer), {channels, where.channel}, s, program_.plan.options.batch * s.area()};
   }
 
  private:
   operand const& at(step const& s, int i) const { return program_.plan.operands[s.first_operand + i]; }
+  template <class T>
+  T* buffer(int b) const {
+    if (b < 0) return nullptr;
+    return reinterpret_cast<T*>(program_.activations->data() + program_.plan.buffers[b].offset);
+  }
+  int buffer_of(step const& s, content what) const {
+    for (int i = 0; i < s.operands; ++i)
+      if (at(s, i).what == what) return at(s, i).buffer;
+    return -1;
+  }
   tensor_at find(step const& s, content what, int skip, bool reads) const {
     for (int i = 0; i < s.operands; ++i) {
       operand const& o = at(s, i);

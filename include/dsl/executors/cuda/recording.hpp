@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 namespace dsl::cu::TYPENET_MODE {
@@ -116,23 +117,20 @@ class recording {
 
   /// Records the launch of a kernel. Arguments are stored by value.
   template <class... A>
-  void launch(kernel_spec spec, A... arguments) {
-    launch_on(stream(), std::move(spec), arguments...);
+  void launch(kernel_spec<A...> const& spec, std::type_identity_t<A>... arguments) {
+    launch_on(stream(), spec, arguments...);
   }
-  /// Records the launch of a kernel on a stream. Kernels whose blocks communicate use memory of the current queue for
-  /// this, so they must be launched on that queue's stream.
+  /// Records the launch of a kernel whose blocks communicate, through memory of the current queue.
+  template <class Partial, class... A>
+  void launch(meeting_spec<Partial, A...> const& spec, std::type_identity_t<A>... arguments) {
+    enqueue([&e = parts, &w = made.work[queue_], s = stream(), k = parts.library.add(spec), ... a = arguments] {
+      e.library.launch(k, s, a..., w.scratch->as<Partial>(), w.counters->as<unsigned>());
+    });
+  }
   template <class... A>
-  void launch_on(cudaStream_t s, kernel_spec spec, A... arguments) {
-    bool const meets = spec.counters > 0;
-    int const k = parts.library.add(std::move(spec));
-    if (meets)
-      enqueue([&e = parts, &w = made.work[queue_], s, k, ... a = arguments] {
-        e.library.launch(k, s, a..., pointer(w.scratch->data()), pointer(w.counters->data()));
-      });
-    else
-      enqueue([&e = parts, s, k, ... a = arguments] { e.library.launch(k, s, a...); });
+  void launch_on(cudaStream_t s, kernel_spec<A...> const& spec, std::type_identity_t<A>... arguments) {
+    enqueue([&e = parts, s, k = parts.library.add(spec), ... a = arguments] { e.library.launch(k, s, a...); });
   }
-  static void* pointer(void* data) { return data; }
 
   void copy(void* to, void const* from, long long bytes, cudaMemcpyKind kind) { copy(to, from, bytes, kind, stream()); }
   void copy(void* to, void const* from, long long bytes, cudaMemcpyKind kind, cudaStream_t s) {

@@ -65,10 +65,10 @@ class resident_data {
     copy(order_.data(), narrow.data(), 4 * data_.size);
   }
 
-  void const* pictures() const { return pictures_.data(); }
-  void const* labels() const { return labels_.data(); }
-  void const* order() const { return order_.data(); }
-  void const* mean() const { return mean_ ? mean_->data() : nullptr; }
+  std::uint8_t const* pictures() const { return pictures_.as<std::uint8_t>(); }
+  std::int32_t const* labels() const { return labels_.as<std::int32_t>(); }
+  std::uint32_t const* order() const { return order_.as<std::uint32_t>(); }
+  float const* mean() const { return mean_ ? mean_->as<float>() : nullptr; }
   shape const& sample() const { return data_.sample; }
 
  private:

@@ -24,7 +24,7 @@ class single_steps {
         return r_.launch(kernels::activation_forward(r_.type, out.pixels, channels, n.function, n.rate, in.at, out.at),
                          in.data, out.data);
       case op::max_pool2d: {
-        void* const argmax = r_.at.buffer(x, content::argmax);
+        window_position* const argmax = r_.at.argmax(x);
         return r_.launch(
             kernels::max_pool2d_forward(r_.type, r_.batch(), in.shape, out.shape, n.window, in.at, out.at, argmax),
             in.data, out.data, argmax);
@@ -58,7 +58,7 @@ class single_steps {
       case op::max_pool2d:
         return r_.launch(
             kernels::max_pool2d_backward(r_.type, r_.batch(), dx.shape, dy.shape, n.window, dx.at, dy.at, more),
-            dy.data, r_.at.buffer(x, content::argmax), dx.data);
+            dy.data, r_.at.argmax(x), dx.data);
       case op::avg_pool2d:
         return r_.launch(kernels::avg_pool2d_backward(r_.type, r_.batch(), dx.shape, dy.shape, n.window,
                                                       n.counts_padding, dx.at, dy.at, more),

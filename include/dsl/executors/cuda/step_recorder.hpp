@@ -56,7 +56,7 @@ class step_recorder {
     }
     r_.join();
     convolutions_.finish();
-    if (void* const from = at_.buffer(p_.plan.metrics); from && !p_.idle())
+    if (double* const from = at_.metrics(); from && !p_.idle())
       r_.copy(p_.metrics->as<void>(), from, 16, cudaMemcpyDeviceToHost);
   }
 
@@ -64,10 +64,6 @@ class step_recorder {
   detail::list<step> const& steps() const { return r_.steps(); }
   int batch() const { return r_.batch(); }
   bool training() const { return r_.training(); }
-  template <class... A>
-  void launch(kernel_spec spec, A... arguments) {
-    r_.launch(std::move(spec), arguments...);
-  }
   [[noreturn]] static void unknown() { recording::unknown(); }
 
   /// Returns the memory in which batch_norms store this tower's moments, so that the update changes the running
@@ -131,16 +127,16 @@ class step_recorder {
   void load(step const& x) {
     tensor_at const to = at_.written(x, content::activation);
     if (resident_data* const d = p_.data)
-      return launch(kernels::gather_pictures(type_, batch(), to.shape, p_.augment), d->pictures(), d->labels(),
-                    d->mean(), d->order(), e_.state, to.data, at_.buffer(p_.plan.labels));
+      return r_.launch(kernels::gather_pictures(type_, batch(), to.shape, p_.augment), d->pictures(), d->labels(),
+                       d->mean(), d->order(), e_.state, to.data, at_.labels());
     bool const ahead = e_.copies && !e_.group;
-    void* const labels = at_.buffer(p_.plan.labels);
+    std::int32_t* const labels = at_.labels();
     for (int i = 0; i < (ahead ? 2 : 1); ++i) {
       host_batch& b = p_.batches.emplace(e_.calls, 4 * batch() * to.shape.size(), e_.stream);
       if (labels) b.labels.emplace(e_.calls, 4LL * batch());
       if (ahead) b.copied.emplace(e_.calls);
     }
-    int const k = e_.library.add(kernels::load_pictures(type_, batch(), to.shape));
+    auto const k = e_.library.add(kernels::load_pictures(type_, batch(), to.shape));
     r_.enqueue([&e = e_, &p = p_, labels, k, s = r_.stream(), to = to.data] {
       host_batch const& b = p.batches[p.turn];
       auto const copy = [&](void* data, pinned_memory const& from) {
@@ -149,7 +145,7 @@ class step_recorder {
       };
       if (!b.copied) copy(b.pictures.data(), b.images);
       if (labels) copy(labels, *b.labels);
-      e.library.launch(k, s, recording::pointer(b.pictures.data()), to);
+      e.library.launch(k, s, b.pictures.as<float>(), to);
     });
   }
 
@@ -183,37 +179,37 @@ class step_recorder {
   void loss(step const& x) {
     tensor_at const y = at_.read(x, content::activation), gradient = at_.written(x, content::gradient);
     bool const from_logits = e_.graph.nodes[e_.graph.size.nodes - 1].kind == op::softmax;
-    launch(kernels::loss(type_, p_.plan.options.loss.all, from_logits, batch(), p_.part.whole, y.shape, y.at,
-                         gradient.at, !!gradient, e_.options.label_smoothing),
-           y.data, at_.buffer(p_.plan.labels), at_.buffer(p_.plan.metrics), gradient.data);
+    r_.launch(kernels::loss(type_, p_.plan.options.loss.all, from_logits, batch(), p_.part.whole, y.shape, y.at,
+                            gradient.at, !!gradient, e_.options.label_smoothing),
+              y.data, at_.labels(), at_.metrics(), gradient.data);
   }
   void softmax_loss(step const& softmax, step const& x) {
     tensor_at const logits = at_.read(softmax, content::activation), y = at_.written(softmax, content::activation);
     tensor_at const gradient = at_.written(x, content::gradient);
-    launch(kernels::softmax_loss(type_, p_.plan.options.loss.all, batch(), p_.part.whole, y.shape.channels, logits.at,
-                                 y.at, gradient.at, !!gradient, e_.options.label_smoothing),
-           logits.data, y.data, at_.buffer(p_.plan.labels), at_.buffer(p_.plan.metrics), gradient.data);
+    r_.launch(kernels::softmax_loss(type_, p_.plan.options.loss.all, batch(), p_.part.whole, y.shape.channels,
+                                    logits.at, y.at, gradient.at, !!gradient, e_.options.label_smoothing),
+              logits.data, y.data, at_.labels(), at_.metrics(), gradient.data);
   }
 
   bool staged() const { return p_.stage_map && !meetings_.any(); }  // towers sum in float
   /// Computes the factor by which the update scales gradients, as the first number of the step's buffer.
   void measure(step const& x) {
     cu::arena const& a = e_.arena;
-    launch(kernels::measure(type_, e_.options.update, a.count(), staged()), a.gradients(),
-           staged() ? a.stage() : nullptr, map(), at_.buffer(x, content::squares));
+    r_.launch(kernels::measure(type_, e_.options.update, a.count(), staged()), a.gradients(),
+              staged() ? a.stage() : nullptr, map(), at_.squares(x));
   }
-  void* map() const { return staged() ? recording::pointer(p_.stage_map->data()) : nullptr; }
+  unsigned char const* map() const { return staged() ? p_.stage_map->as<unsigned char>() : nullptr; }
   void update(step const& x) {
     cu::arena const& a = e_.arena;
     float* const slots = e_.options.update.slots() > 0 ? a.slots() : nullptr;
     kernels::update_options const how{.copies = a.copies() != nullptr, .staged = staged()};
-    void* const stage = staged() ? a.stage() : nullptr;
+    element* const stage = staged() ? a.stage() : nullptr;
     if (e_.parts.count() > 0)
-      return launch(kernels::update_by_parts(type_, e_.options.update, a.count(), how), a.parameters(), a.gradients(),
-                    slots, a.copies(), stage, map(), at_.buffer(x, content::squares), e_.state, e_.parts.map(),
-                    e_.rates());
-    launch(kernels::update(type_, e_.options.update, a.count(), how), a.parameters(), a.gradients(), slots, a.copies(),
-           stage, map(), at_.buffer(x, content::squares), e_.state);
+      return r_.launch(kernels::update_by_parts(type_, e_.options.update, a.count(), how), a.parameters(),
+                       a.gradients(), slots, a.copies(), stage, map(), at_.squares(x), e_.state, e_.parts.map(),
+                       e_.rates());
+    r_.launch(kernels::update(type_, e_.options.update, a.count(), how), a.parameters(), a.gradients(), slots,
+              a.copies(), stage, map(), at_.squares(x), e_.state);
   }
 
   engine_parts const& e_;

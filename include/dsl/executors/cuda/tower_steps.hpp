@@ -47,9 +47,8 @@ class tower_steps {
   }
   void widen(long long begin, long long count, cudaStream_t aside) {
     cu::arena const& a = r_.parts.arena;
-    r_.launch_on(aside, kernels::widen_staged(r_.type, count),
-                 static_cast<void const*>(static_cast<std::byte*>(a.stage()) + begin * bytes_of(r_.type)),
-                 static_cast<void const*>(r_.made.stage_map->data() + begin / 16), a.gradients() + begin);
+    r_.launch_on(aside, kernels::widen_staged(r_.type, count), behind(a.stage(), r_.type, begin),
+                 r_.made.stage_map->as<unsigned char>() + begin / 16, a.gradients() + begin);
   }
 
   recording& r_;

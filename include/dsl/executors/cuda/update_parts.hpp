@@ -33,7 +33,7 @@ class update_parts {
   /// Returns the number of parts, or 0 if no parameter has factors.
   int count() const { return static_cast<int>(parts_.size()); }
   /// Returns the number of a part for every 16 parameters, on the device; null if there are no parts.
-  int const* map() const { return count() > 0 ? reinterpret_cast<int const*>(map_.data()) : nullptr; }
+  int const* map() const { return count() > 0 ? map_.as<int>() : nullptr; }
   long long bytes() const { return map_.bytes(); }
 
   /// Writes the numbers of each part for one step to `to`, rounded as host::update rounds them.

@@ -35,7 +35,7 @@ inline tiling tiles_of(int channels, int lanes, int threads, int most) {
 /// Splits the batch into chunks of pixels, the same for all tilings of a launch. A reduction needs few chunks, since
 /// one block joins their results, but at least one chunk for every multiprocessor. For kernels that reduce nothing,
 /// `chunks` is 0, and the number of chunks does not matter.
-inline void cut(std::span<tiling> all, int pixels, int chunks, kernel_spec& s) {
+inline void cut(std::span<tiling> all, int pixels, int chunks, any_kernel& s) {
   int rows = 1;
   int tiles = 0;
   for (tiling const& t : all) {
@@ -63,7 +63,7 @@ inline constexpr int reduce_blocks = 128;  // about one per multiprocessor on to
 
 /// Makes a spec a reduction over all pixels: sets its blocks and threads, and the memory through which its blocks
 /// communicate.
-inline void reduce(std::span<tiling> all, int pixels, int lanes, kernel_spec& s) {
+inline void reduce(std::span<tiling> all, int pixels, int lanes, any_kernel& s) {
   cut(all, pixels, reduce_blocks, s);
   s.threads = reduce_threads;
   s.counters = static_cast<int>(s.blocks_y);
@@ -75,12 +75,12 @@ inline void reduce(std::span<tiling> all, int pixels, int lanes, kernel_spec& s)
 namespace dsl::cu::kernels::TYPENET_MODE {
 
 /// Sums each channel over all pixels: the gradient of a convolution's bias from dy.
-///   launch(T const* y, float* to, float* scratch, unsigned* counters)
-inline kernel_spec channel_sums(storage t, long long pixels, int channels, slice y) {
+inline auto channel_sums(storage t, long long pixels, int channels, slice y)
+    -> meeting_spec<float, element const*, float*> {
   int const count = detail::checked_count("channel_sums", pixels);
   int const lanes = detail::lanes_of(t, channels, {y});
   detail::tiling tiles = detail::tiles_of(channels, lanes, detail::reduce_threads, detail::reduce_channels);
-  kernel_spec s{.function = "channel_sums", .storage = t};
+  any_kernel s{.function = "channel_sums", .storage = t};
   detail::reduce({&tiles, 1}, count, lanes, s);
   s.constants = detail::constants_of(count, channels, lanes, tiles, y);
   return s;
@@ -104,8 +104,8 @@ inline constexpr int batch_norm_group = 4;
 /// `statistics` has 2 * channels floats: means, then 1 / sqrt(variance + epsilon). `bias` is the bias of a convolution
 /// that did not add it, or null.
 struct batch_norm_forward {
-  void const* x = nullptr;
-  void* y = nullptr;
+  element const* x = nullptr;
+  element* y = nullptr;
   float const* gamma = nullptr;
   float const* beta = nullptr;
   float* moving_mean = nullptr;
@@ -120,9 +120,9 @@ struct batch_norm_forwards {
 /// The memory of a batch_norm in the backward pass. dx may be x, or null if it is not needed. If `sums` is not null,
 /// dgamma and dbeta are also stored there, one after the other.
 struct batch_norm_gradient {
-  void const* x = nullptr;
-  void const* dy = nullptr;
-  void* dx = nullptr;
+  element const* x = nullptr;
+  element const* dy = nullptr;
+  element* dx = nullptr;
   float const* gamma = nullptr;
   float const* beta = nullptr;
   float const* statistics = nullptr;
@@ -135,9 +135,9 @@ struct batch_norm_gradients_of {
 };
 
 /// Computes the gradient dx of a batch_norm with running moments, or adds it to dx. dx may be dy.
-///   launch(T const* dy, float const* gamma, float const* moving_variance, T* dx)
-inline kernel_spec frozen_batch_norm_backward(storage t, long long pixels, int channels, double epsilon, slice dy,
-                                              slice dx, bool accumulate) {
+inline auto frozen_batch_norm_backward(storage t, long long pixels, int channels, double epsilon, slice dy, slice dx,
+                                       bool accumulate)
+    -> kernel_spec<element const*, float const*, float const*, element*> {
   int const lanes = detail::lanes_of(t, channels, {dy, dx});
   return detail::pointwise("frozen_batch_norm_backward", t, pixels * (channels / lanes),
                            detail::checked_count("frozen_batch_norm_backward", pixels), channels, lanes,
@@ -158,15 +158,15 @@ struct batch_norm_call {
   long long values = 0;  // 0: the number of pixels
 };
 
-inline kernel_spec batch_norm_spec(batch_norm_call const& call, storage t, long long pixels,
-                                   std::span<kernels::batch_norm_layer const> layers) {
+inline any_kernel batch_norm_spec(batch_norm_call const& call, storage t, long long pixels,
+                                  std::span<kernels::batch_norm_layer const> layers) {
   if (layers.empty() || layers.size() > kernels::batch_norm_group)
     throw executor_error(dsl::detail::message({"cuda: one launch normalises 1 to 4 tensors; found ", layers.size()}));
   int const count = checked_count(call.function, pixels);
   int lanes = 16 / bytes_of(t);
   for (kernels::batch_norm_layer const& b : layers)
     lanes = std::min(lanes, lanes_of(t, b.channels, {b.x, b.y, call.backward ? b.dx : b.x}));
-  kernel_spec s{.function = call.function, .storage = t};
+  any_kernel s{.function = call.function, .storage = t};
   s.threads = call.reduces ? reduce_threads : 256;
   tiling tiles[kernels::batch_norm_group];
   for (std::size_t k = 0; k < layers.size(); ++k)
@@ -196,41 +196,40 @@ namespace dsl::cu::kernels::TYPENET_MODE {
 
 /// Computes the moments of the batch, the first of two launches in training. Reads x and bias; writes `statistics`, and
 /// updates moving_mean and moving_variance as Keras does or, if `unbiased`, with n / (n - 1) as PyTorch does.
-///   launch(batch_norm_forwards, float* scratch, unsigned* counters)
-inline kernel_spec batch_norm_statistics(storage t, long long pixels, std::span<batch_norm_layer const> layers,
-                                         bool unbiased) {
+inline auto batch_norm_statistics(storage t, long long pixels, std::span<batch_norm_layer const> layers, bool unbiased)
+    -> meeting_spec<float, batch_norm_forwards> {
   return detail::batch_norm_spec({.function = "batch_norm_statistics", .reduces = true, .unbiased = unbiased}, t,
                                  pixels, layers);
 }
 /// Computes the moments of a part of a batch, instead of batch_norm_statistics(). `statistics` receives each channel's
 /// mean and sum of squared deviations, for join_moments() (towers.hpp). Running moments are not updated.
-inline kernel_spec batch_norm_part(storage t, long long pixels, std::span<batch_norm_layer const> layers) {
+inline auto batch_norm_part(storage t, long long pixels, std::span<batch_norm_layer const> layers)
+    -> meeting_spec<float, batch_norm_forwards> {
   return detail::batch_norm_spec({.function = "batch_norm_statistics", .reduces = true, .part = true}, t, pixels,
                                  layers);
 }
 /// Normalises, the second launch in training: y = gamma * (x - mean) * inverse + beta, then relu.
-///   launch(batch_norm_forwards)
-inline kernel_spec batch_norm_apply(storage t, long long pixels, std::span<batch_norm_layer const> layers) {
+inline auto batch_norm_apply(storage t, long long pixels, std::span<batch_norm_layer const> layers)
+    -> kernel_spec<batch_norm_forwards> {
   return detail::batch_norm_spec({.function = "batch_norm_apply"}, t, pixels, layers);
 }
 /// Normalises with the running moments, for evaluation and inference, if no convolution has the batch_norm folded into
 /// it.
-///   launch(batch_norm_forwards)
-inline kernel_spec batch_norm_inference(storage t, long long pixels, std::span<batch_norm_layer const> layers) {
+inline auto batch_norm_inference(storage t, long long pixels, std::span<batch_norm_layer const> layers)
+    -> kernel_spec<batch_norm_forwards> {
   return detail::batch_norm_spec({.function = "batch_norm_apply", .running = true}, t, pixels, layers);
 }
 /// Computes dgamma and dbeta, the first of two launches in the backward pass.
-///   launch(batch_norm_gradients_of, float* scratch, unsigned* counters)
-inline kernel_spec batch_norm_gradients(storage t, long long pixels, std::span<batch_norm_layer const> layers) {
+inline auto batch_norm_gradients(storage t, long long pixels, std::span<batch_norm_layer const> layers)
+    -> meeting_spec<float, batch_norm_gradients_of> {
   return detail::batch_norm_spec({.function = "batch_norm_gradients", .reduces = true, .backward = true}, t, pixels,
                                  layers);
 }
 /// Computes dx, the second launch of the backward pass, if any layer needs its dx. Reads dgamma and dbeta, which are
 /// sums over `values` values of each channel; 0 stands for the number of pixels. If the launch has only a part of a
 /// batch, there are more values than pixels.
-///   launch(batch_norm_gradients_of)
-inline kernel_spec batch_norm_backward(storage t, long long pixels, std::span<batch_norm_layer const> layers,
-                                       long long values = 0) {
+inline auto batch_norm_backward(storage t, long long pixels, std::span<batch_norm_layer const> layers,
+                                long long values = 0) -> kernel_spec<batch_norm_gradients_of> {
   return detail::batch_norm_spec({.function = "batch_norm_backward", .backward = true, .values = values}, t, pixels,
                                  layers);
 }

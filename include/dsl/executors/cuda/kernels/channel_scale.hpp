@@ -9,18 +9,18 @@
 namespace dsl::cu::kernels::TYPENET_MODE {
 
 /// Computes y = gamma x, or y += gamma x, for each channel. y may be x.
-///   launch(T const* x, float const* gamma, T* y)
-inline kernel_spec channel_scale(storage t, long long pixels, int channels, slice x, slice y, bool accumulate) {
+inline auto channel_scale(storage t, long long pixels, int channels, slice x, slice y, bool accumulate)
+    -> kernel_spec<element const*, float const*, element*> {
   int const lanes = detail::lanes_of(t, channels, {x, y});
   return detail::pointwise("channel_scale", t, pixels * (channels / lanes),
                            detail::checked_count("channel_scale", pixels), channels, lanes, x, y, accumulate);
 }
 /// Computes dx = gamma dy, or dx += gamma dy, and the gradient of gamma. dx may be x or dy, or null if it is not
 /// needed; dgamma may be null.
-///   launch(T const* x, T const* dy, float const* gamma, T* dx, float* dgamma, float* scratch, unsigned* counters)
-inline kernel_spec channel_scale_backward(storage t, long long pixels, int channels, slice x, slice dy, slice dx,
-                                          bool accumulate) {
-  kernel_spec s{.function = "channel_scale_backward", .storage = t};
+inline auto channel_scale_backward(storage t, long long pixels, int channels, slice x, slice dy, slice dx,
+                                   bool accumulate)
+    -> meeting_spec<float, element const*, element const*, float const*, element*, float*> {
+  any_kernel s{.function = "channel_scale_backward", .storage = t};
   int const count = detail::checked_count(s.function, pixels);
   int const lanes = detail::lanes_of(t, channels, {x, dy, dx});
   detail::tiling tiles = detail::tiles_of(channels, lanes, detail::reduce_threads, detail::reduce_channels);

@@ -11,9 +11,9 @@
 /// (out, height, width, in / groups). `in` and `out` are the shapes of a sample.
 namespace dsl::cu::kernels::detail::TYPENET_MODE {
 
-inline kernel_spec convolution_spec(std::string_view function, storage t, long long units, int batch, shape const& in,
-                                    shape const& out, window const& w, int groups, int lanes, bool relu,
-                                    bool accumulate) {
+inline any_kernel convolution_spec(std::string_view function, storage t, long long units, int batch, shape const& in,
+                                   shape const& out, window const& w, int groups, int lanes, bool relu,
+                                   bool accumulate) {
   checked_count(function, batch * std::max(in.area(), out.area()));
   return pointwise(function, t, units, batch, in.channels, in.height, in.width, out.channels, out.height, out.width,
                    w.height, w.width, w.stride, w.columns().stride, w.pad_top, w.pad_left, w.row_dilation,
@@ -27,25 +27,24 @@ inline int group_lanes(storage t, shape const& in, int groups) { return lanes_of
 namespace dsl::cu::kernels::TYPENET_MODE {
 
 /// Computes y = x * kernel + bias, then relu if requested, or adds this to y. bias may be null.
-///   launch(T const* x, T const* kernel, float const* bias, T* y)
-inline kernel_spec convolution_forward(storage t, int batch, shape const& in, shape const& out, window const& w,
-                                       bool relu, int groups = 1, bool accumulate = false) {
+inline auto convolution_forward(storage t, int batch, shape const& in, shape const& out, window const& w, bool relu,
+                                int groups = 1, bool accumulate = false)
+    -> kernel_spec<element const*, element const*, float const*, element*> {
   return detail::convolution_spec("convolution_forward", t, batch * out.size(), batch, in, out, w, groups,
                                   detail::group_lanes(t, in, groups), relu, accumulate);
 }
 /// Computes the gradient of a convolution with respect to its input.
-///   launch(T const* dy, T const* kernel, T* dx)
-inline kernel_spec convolution_backward_data(storage t, int batch, shape const& in, shape const& out, window const& w,
-                                             bool accumulate, int groups = 1) {
+inline auto convolution_backward_data(storage t, int batch, shape const& in, shape const& out, window const& w,
+                                      bool accumulate, int groups = 1)
+    -> kernel_spec<element const*, element const*, element*> {
   int const lanes = detail::group_lanes(t, in, groups);
   return detail::convolution_spec("convolution_backward_data", t, batch * in.size() / lanes, batch, in, out, w, groups,
                                   lanes, false, accumulate);
 }
 /// Computes the gradient of a convolution's kernel, which is float, whatever the storage. The bias's gradient is
 /// computed by channel_sums() from dy.
-///   launch(T const* x, T const* dy, float* dkernel)
-inline kernel_spec convolution_backward_weights(storage t, int batch, shape const& in, shape const& out,
-                                                window const& w, int groups = 1) {
+inline auto convolution_backward_weights(storage t, int batch, shape const& in, shape const& out, window const& w,
+                                         int groups = 1) -> kernel_spec<element const*, element const*, float*> {
   int const lanes = detail::group_lanes(t, in, groups);
   return detail::convolution_spec("convolution_backward_weights", t,
                                   1LL * out.channels * w.height * w.width * (in.channels / groups / lanes), batch, in,

@@ -39,7 +39,7 @@ namespace dsl::cu::kernels::detail::TYPENET_MODE {
 
 /// Gives a spec one team of threads for each of `teams` pieces of work of `units` units each, as in teams.cuh. Returns
 /// the number of threads of a team, a power of 2 up to 256; none of them is without a unit.
-inline int share_in_teams(kernel_spec& s, long long teams, long long units) {
+inline int share_in_teams(any_kernel& s, long long teams, long long units) {
   int team = 1;
   while (team < 256 && 2LL * team <= units) team *= 2;
   checked_count(s.function, teams * team);
@@ -48,9 +48,9 @@ inline int share_in_teams(kernel_spec& s, long long teams, long long units) {
   return team;
 }
 
-inline kernel_spec group_norm_spec(std::string_view function, storage t, kernels::normalised_groups const& g,
-                                   double epsilon, slice x, slice y) {
-  kernel_spec s{.function = function, .storage = t};
+inline any_kernel group_norm_spec(std::string_view function, storage t, kernels::normalised_groups const& g,
+                                  double epsilon, slice x, slice y) {
+  any_kernel s{.function = function, .storage = t};
   checked_count(function, g.pixels);
   int const numbers = checked_count(function, g.each() * g.area);
   int const lanes = lanes_of(t, g.each(), {x, y});
@@ -65,23 +65,21 @@ inline kernel_spec group_norm_spec(std::string_view function, storage t, kernels
 namespace dsl::cu::kernels::TYPENET_MODE {
 
 /// Normalises each group: y = gamma (x - mean) / sqrt(variance + epsilon) + beta. y may be x.
-///   launch(T const* x, float const* gamma, float const* beta, T* y)
-inline kernel_spec group_norm_forward(storage t, normalised_groups const& g, double epsilon, slice x, slice y) {
+inline auto group_norm_forward(storage t, normalised_groups const& g, double epsilon, slice x, slice y)
+    -> kernel_spec<element const*, float const*, float const*, element*> {
   return detail::group_norm_spec("group_norm_forward", t, g, epsilon, x, y);
 }
 /// Computes the moments of each group again, and the means over each group that its gradient needs: the first of two
 /// launches in the backward pass. `means` receives count_of_means() floats.
-///   launch(T const* x, T const* dy, float const* gamma, float* means)
-inline kernel_spec group_norm_means(storage t, normalised_groups const& g, double epsilon, slice x, slice dy) {
+inline auto group_norm_means(storage t, normalised_groups const& g, double epsilon, slice x, slice dy)
+    -> kernel_spec<element const*, element const*, float const*, float*> {
   return detail::group_norm_spec("group_norm_means", t, g, epsilon, x, dy);
 }
 /// Computes dx, or dx += ..., and the gradients of gamma and beta, from what group_norm_means() has written: the second
 /// launch. dx may be x or dy, or null if it is not needed; dgamma and dbeta may both be null.
-///   launch(T const* x, T const* dy, float const* gamma, float const* means, T* dx, float* dgamma, float* dbeta,
-///          float* scratch, unsigned* counters)
-inline kernel_spec group_norm_backward(storage t, normalised_groups const& g, slice x, slice dy, slice dx,
-                                       bool accumulate) {
-  kernel_spec s{.function = "group_norm_backward", .storage = t};
+inline auto group_norm_backward(storage t, normalised_groups const& g, slice x, slice dy, slice dx, bool accumulate)
+    -> meeting_spec<float, element const*, element const*, float const*, float const*, element*, float*, float*> {
+  any_kernel s{.function = "group_norm_backward", .storage = t};
   int const pixels = detail::checked_count(s.function, g.pixels);
   int const lanes = detail::lanes_of(t, g.channels, {x, dy, dx});
   detail::tiling tiles = detail::tiles_of(g.channels, lanes, detail::reduce_threads, detail::reduce_channels);

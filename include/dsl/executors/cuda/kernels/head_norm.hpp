@@ -9,9 +9,9 @@
 /// Specs of kernels/head_norm.cuh. `channels` is the number of all channels: queries, keys and values.
 namespace dsl::cu::kernels::detail::TYPENET_MODE {
 
-inline kernel_spec head_norm_spec(std::string_view function, storage t, long long pixels, int channels, int heads,
-                                  slice x, slice y, slice dx, bool accumulate) {
-  kernel_spec s{.function = function, .storage = t};
+inline any_kernel head_norm_spec(std::string_view function, storage t, long long pixels, int channels, int heads,
+                                 slice x, slice y, slice dx, bool accumulate) {
+  any_kernel s{.function = function, .storage = t};
   int const count = checked_count(function, pixels);
   int const width = channels / 3 / heads;
   int const lanes = lanes_of(t, width, {x, y, dx});
@@ -26,15 +26,15 @@ namespace dsl::cu::kernels::TYPENET_MODE {
 
 /// Divides the queries and the keys of each head by their length, multiplies the queries by e^gamma, at most 100, and
 /// copies the values. `gamma` has a number for each head.
-///   launch(T const* x, float const* gamma, T* y)
-inline kernel_spec head_norm_forward(storage t, long long pixels, int channels, int heads, slice x, slice y) {
+inline auto head_norm_forward(storage t, long long pixels, int channels, int heads, slice x, slice y)
+    -> kernel_spec<element const*, float const*, element*> {
   return detail::head_norm_spec("head_norm_forward", t, pixels, channels, heads, x, y, x, false);
 }
 /// Computes dx, or dx += ..., and each pixel's share of the gradient of gamma: `products` receives pixels * heads
 /// floats, which channel_sums() then sums over the pixels. Both may be null.
-///   launch(T const* x, T const* dy, float const* gamma, T* dx, float* products)
-inline kernel_spec head_norm_backward(storage t, long long pixels, int channels, int heads, slice x, slice dy, slice dx,
-                                      bool accumulate) {
+inline auto head_norm_backward(storage t, long long pixels, int channels, int heads, slice x, slice dy, slice dx,
+                               bool accumulate)
+    -> kernel_spec<element const*, element const*, float const*, element*, float*> {
   return detail::head_norm_spec("head_norm_backward", t, pixels, channels, heads, x, dy, dx, accumulate);
 }
 

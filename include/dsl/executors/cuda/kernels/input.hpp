@@ -9,8 +9,7 @@
 namespace dsl::cu::kernels::TYPENET_MODE {
 
 /// Converts a batch of (sample, channel, row, column) floats, the host's layout, to packed channels-last.
-///   launch(float const* from, T* to)
-inline kernel_spec load_pictures(storage t, int batch, shape const& s) {
+inline auto load_pictures(storage t, int batch, shape const& s) -> kernel_spec<float const*, element*> {
   return detail::pointwise("load_pictures", t, batch * s.size(), batch, s.channels, static_cast<int>(s.area()));
 }
 
@@ -18,9 +17,8 @@ inline kernel_spec load_pictures(storage t, int batch, shape const& s) {
 /// = float, the result has the same bits as that of data/pipeline.hpp. pictures: (all, channels, height, width) bytes.
 /// mean: one image of floats, or null. order: the epoch's permutation, or null for the stored order. step_state has the
 /// position, the epoch and the seed. labels and all_labels may be null together.
-///   launch(unsigned char const* pictures, int const* all_labels, float const* mean, unsigned const* order,
-///          step_state const*, T* images, int* labels)
-inline kernel_spec gather_pictures(storage t, int batch, shape const& s, augmentation_numbers const& a) {
+inline auto gather_pictures(storage t, int batch, shape const& s, augmentation_numbers const& a)
+    -> kernel_spec<unsigned char const*, int const*, float const*, unsigned const*, step_state const*, element*, int*> {
   detail::checked_count("gather_pictures", s.size());
   return detail::pointwise("gather_pictures", t, batch * s.area(), batch, s.channels, s.height, s.width, a.shifts,
                            a.shift_flips, a.interpolation == interpolation::bilinear,

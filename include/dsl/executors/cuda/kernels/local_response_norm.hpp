@@ -22,9 +22,8 @@ struct local_response {
 
 namespace dsl::cu::kernels::detail::TYPENET_MODE {
 
-inline kernel_spec local_response_spec(std::string_view function, storage t, long long pixels, int channels,
-                                       kernels::local_response const& how, slice x, slice y, slice dx,
-                                       bool accumulate) {
+inline any_kernel local_response_spec(std::string_view function, storage t, long long pixels, int channels,
+                                      kernels::local_response const& how, slice x, slice y, slice dx, bool accumulate) {
   int const count = checked_count(function, pixels);
   int const lanes = lanes_of(t, channels, {x, y, dx});
   return pointwise(function, t, pixels * (channels / lanes), count, channels, lanes, how.size / 2,
@@ -37,15 +36,14 @@ inline kernel_spec local_response_spec(std::string_view function, storage t, lon
 namespace dsl::cu::kernels::TYPENET_MODE {
 
 /// Divides each number by a power of the sum of squares around it. y must not be x.
-///   launch(T const* x, T* y)
-inline kernel_spec local_response_norm_forward(storage t, long long pixels, int channels, local_response const& how,
-                                               slice x, slice y) {
+inline auto local_response_norm_forward(storage t, long long pixels, int channels, local_response const& how, slice x,
+                                        slice y) -> kernel_spec<element const*, element*> {
   return detail::local_response_spec("local_response_norm_forward", t, pixels, channels, how, x, y, x, false);
 }
 /// Computes the gradient, or adds it to dx. The powers are computed again from x. dx must be neither x nor dy.
-///   launch(T const* x, T const* dy, T* dx)
-inline kernel_spec local_response_norm_backward(storage t, long long pixels, int channels, local_response const& how,
-                                                slice x, slice dy, slice dx, bool accumulate) {
+inline auto local_response_norm_backward(storage t, long long pixels, int channels, local_response const& how, slice x,
+                                         slice dy, slice dx, bool accumulate)
+    -> kernel_spec<element const*, element const*, element*> {
   return detail::local_response_spec("local_response_norm_backward", t, pixels, channels, how, x, dy, dx, accumulate);
 }
 

@@ -11,8 +11,8 @@
 /// backward pass, gradients are copied in the other direction.
 namespace dsl::cu::kernels::detail::TYPENET_MODE {
 
-inline kernel_spec merge_pixels_spec(std::string_view function, storage t, int batch, shape const& image, int side,
-                                     slice x, slice y, bool accumulate) {
+inline any_kernel merge_pixels_spec(std::string_view function, storage t, int batch, shape const& image, int side,
+                                    slice x, slice y, bool accumulate) {
   int const lanes = lanes_of(t, image.channels, {x, y});
   return pointwise(function, t, batch * image.area() * (image.channels / lanes), batch, image.channels, lanes,
                    image.height, image.width, side, x, y, accumulate);
@@ -35,9 +35,8 @@ inline shape row_of(shape const& s) { return {s.channels, 1, detail::checked_cou
 
 /// Copies an image to its place in another image. Numbers of `to` that `from` does not reach become 0, or keep their
 /// values if the kernel accumulates.
-///   launch(T const* from, T* to)
-inline kernel_spec shifted_copy(storage t, int batch, shape const& from, shape const& to, shift const& by, slice x,
-                                slice y, bool accumulate) {
+inline auto shifted_copy(storage t, int batch, shape const& from, shape const& to, shift const& by, slice x, slice y,
+                         bool accumulate) -> kernel_spec<element const*, element*> {
   int lanes = std::min(detail::lanes_of(t, to.channels, {x, y}), detail::lanes_of(t, from.channels, {x, y}));
   if (by.front % lanes != 0) lanes = 1;
   detail::checked_count("shifted_copy", batch * from.area());
@@ -48,33 +47,30 @@ inline kernel_spec shifted_copy(storage t, int batch, shape const& from, shape c
 
 /// Writes first the first channel of each group, then the second channel of each group, and so on. For the gradient,
 /// pass channels / groups instead of groups.
-///   launch(T const* from, T* to)
-inline kernel_spec channel_shuffle(storage t, long long pixels, int channels, int groups, slice x, slice y,
-                                   bool accumulate) {
+inline auto channel_shuffle(storage t, long long pixels, int channels, int groups, slice x, slice y, bool accumulate)
+    -> kernel_spec<element const*, element*> {
   int const lanes = detail::lanes_of(t, channels, {y});
   return detail::pointwise("channel_shuffle", t, pixels * (channels / lanes),
                            detail::checked_count("channel_shuffle", pixels), channels, lanes, groups, x, y, accumulate);
 }
 
 /// Makes one pixel of each square of `side` x `side` pixels. `image` is the shape of the larger image.
-///   launch(T const* image, T* merged)
-inline kernel_spec merge_pixels(storage t, int batch, shape const& image, int side, slice x, slice y) {
+inline auto merge_pixels(storage t, int batch, shape const& image, int side, slice x, slice y)
+    -> kernel_spec<element const*, element*> {
   return detail::merge_pixels_spec("merge_pixels", t, batch, image, side, x, y, false);
 }
 /// Copies the gradients of merged pixels back to their squares.
-///   launch(T const* merged, T* image)
-inline kernel_spec merge_pixels_backward(storage t, int batch, shape const& image, int side, slice dx, slice dy,
-                                         bool accumulate) {
+inline auto merge_pixels_backward(storage t, int batch, shape const& image, int side, slice dx, slice dy,
+                                  bool accumulate) -> kernel_spec<element const*, element*> {
   return detail::merge_pixels_spec("merge_pixels_backward", t, batch, image, side, dx, dy, accumulate);
 }
 
 /// Exchanges channels and pixels. For the gradient, exchange `from` and `to`.
-///   launch(T const* from, T* to)
-inline kernel_spec transpose_tokens(storage t, int batch, shape const& from, shape const& to, slice x, slice y,
-                                    bool accumulate) {
+inline auto transpose_tokens(storage t, int batch, shape const& from, shape const& to, slice x, slice y,
+                             bool accumulate) -> kernel_spec<element const*, element*> {
   int const pixels = detail::checked_count("transpose_tokens", to.area());
   detail::checked_count("transpose_tokens", batch * std::max(from.area(), to.area()));
-  kernel_spec s{.function = "transpose_tokens", .storage = t};
+  any_kernel s{.function = "transpose_tokens", .storage = t};
   s.constants = detail::constants_of(batch, pixels, to.channels, x, y, accumulate);
   s.threads = 256;
   s.blocks_x = static_cast<unsigned>(

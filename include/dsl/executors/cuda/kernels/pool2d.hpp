@@ -24,9 +24,9 @@ constexpr bool leaves_image(window const& w, shape const& in, shape const& out) 
   return leaves(w.rows(), in.height, out.height) || leaves(w.columns(), in.width, out.width);
 }
 
-inline kernel_spec pool2d_spec(std::string_view function, storage t, int batch, shape const& in, shape const& out,
-                               window const& w, bool counts_padding, slice x, slice y, int place_bytes, bool backward,
-                               bool accumulate) {
+inline any_kernel pool2d_spec(std::string_view function, storage t, int batch, shape const& in, shape const& out,
+                              window const& w, bool counts_padding, slice x, slice y, int place_bytes, bool backward,
+                              bool accumulate) {
   int const lanes = lanes_of(t, in.channels, {x, y});
   checked_count(function, batch * std::max(in.area(), out.area()));
   long long const pixels = batch * (backward ? in.area() : out.area());
@@ -41,30 +41,28 @@ namespace dsl::cu::kernels::TYPENET_MODE {
 
 /// Computes the maximum of each window, which is never in the padding. The positions of the maxima are written to
 /// argmax only if `saves` is true, for training; otherwise pass null.
-///   launch(T const* x, T* y, void* argmax)
-inline kernel_spec max_pool2d_forward(storage t, int batch, shape const& in, shape const& out, window const& w, slice x,
-                                      slice y, bool saves) {
+inline auto max_pool2d_forward(storage t, int batch, shape const& in, shape const& out, window const& w, slice x,
+                               slice y, bool saves) -> kernel_spec<element const*, element*, window_position*> {
   return detail::pool2d_spec("max_pool2d_forward", t, batch, in, out, w, true, x, y, saves ? argmax_bytes(w) : 0, false,
                              false);
 }
 /// Computes the gradient of a max pool from the positions that the forward pass saved.
-///   launch(T const* dy, void const* argmax, T* dx)
-inline kernel_spec max_pool2d_backward(storage t, int batch, shape const& in, shape const& out, window const& w,
-                                       slice dx, slice dy, bool accumulate) {
+inline auto max_pool2d_backward(storage t, int batch, shape const& in, shape const& out, window const& w, slice dx,
+                                slice dy, bool accumulate)
+    -> kernel_spec<element const*, window_position const*, element*> {
   return detail::pool2d_spec("max_pool2d_backward", t, batch, in, out, w, true, dx, dy, argmax_bytes(w), true,
                              accumulate);
 }
 /// Computes the mean of each window: of its whole size if `counts_padding` is true, otherwise of its pixels inside the
 /// image.
-///   launch(T const* x, T* y)
-inline kernel_spec avg_pool2d_forward(storage t, int batch, shape const& in, shape const& out, window const& w,
-                                      bool counts_padding, slice x, slice y) {
+inline auto avg_pool2d_forward(storage t, int batch, shape const& in, shape const& out, window const& w,
+                               bool counts_padding, slice x, slice y) -> kernel_spec<element const*, element*> {
   return detail::pool2d_spec("avg_pool2d_forward", t, batch, in, out, w, counts_padding, x, y, 0, false, false);
 }
 /// Computes the gradient of an average pool.
-///   launch(T const* dy, T* dx)
-inline kernel_spec avg_pool2d_backward(storage t, int batch, shape const& in, shape const& out, window const& w,
-                                       bool counts_padding, slice dx, slice dy, bool accumulate) {
+inline auto avg_pool2d_backward(storage t, int batch, shape const& in, shape const& out, window const& w,
+                                bool counts_padding, slice dx, slice dy, bool accumulate)
+    -> kernel_spec<element const*, element*> {
   return detail::pool2d_spec("avg_pool2d_backward", t, batch, in, out, w, counts_padding, dx, dy, 0, true, accumulate);
 }
 

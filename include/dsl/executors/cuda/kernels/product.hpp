@@ -9,7 +9,7 @@
 #include <initializer_list>
 #include <vector>
 
-/// Specs of kernels/product.cuh, for multiply. The last line of each comment lists the arguments of the launch.
+/// Specs of kernels/product.cuh, for multiply.
 namespace dsl::cu::kernels::TYPENET_MODE {
 
 /// An operand of multiply: its place, and whether one of its channels or pixels is read for all of the output's.
@@ -43,9 +43,8 @@ namespace dsl::cu::kernels::TYPENET_MODE {
 
 /// Computes y = a b or y += a b, for an output of shape `out`. This is also the gradient of an operand of that shape,
 /// if a is dy and b the other operand. y may be an operand that has the shape of y.
-///   launch(T const* a, T const* b, T* y)
-inline kernel_spec multiply(storage t, int batch, shape const& out, factor const& a, factor const& b, slice y,
-                            bool accumulate) {
+inline auto multiply(storage t, int batch, shape const& out, factor const& a, factor const& b, slice y, bool accumulate)
+    -> kernel_spec<element const*, element const*, element*> {
   int const lanes = std::min(detail::lanes_of(t, out.channels, {y}, a), detail::lanes_of(t, out.channels, {y}, b));
   long long const pixels = batch * out.area();
   return detail::pointwise("multiply", t, pixels * (out.channels / lanes), detail::checked_count("multiply", pixels),
@@ -54,10 +53,10 @@ inline kernel_spec multiply(storage t, int batch, shape const& out, factor const
 
 /// Computes the gradient of an operand with one channel: sums of dy b over the channels and, if the operand also has
 /// one pixel, over the pixels of each sample. `s` is the shape of dy.
-///   launch(T const* dy, T const* b, T* dx)
-inline kernel_spec multiply_backward_channels(storage t, int batch, shape const& s, bool one_pixel, slice dy,
-                                              factor const& b, slice dx, bool accumulate) {
-  kernel_spec k{.function = "multiply_backward_channels", .storage = t};
+inline auto multiply_backward_channels(storage t, int batch, shape const& s, bool one_pixel, slice dy, factor const& b,
+                                       slice dx, bool accumulate)
+    -> kernel_spec<element const*, element const*, element*> {
+  any_kernel k{.function = "multiply_backward_channels", .storage = t};
   detail::checked_count(k.function, batch * s.area());
   long long const area = one_pixel ? s.area() : 1;
   int const numbers = static_cast<int>(one_pixel ? batch : batch * s.area());
@@ -70,10 +69,9 @@ inline kernel_spec multiply_backward_channels(storage t, int batch, shape const&
 
 /// Computes the gradient of an operand with one pixel: sums of dy b over the pixels of each sample. `s` is the shape of
 /// dy.
-///   launch(T const* dy, T const* b, T* dx)
-inline kernel_spec multiply_backward_pixels(storage t, int batch, shape const& s, slice dy, factor const& b, slice dx,
-                                            bool accumulate) {
-  kernel_spec k{.function = "multiply_backward_pixels", .storage = t, .threads = 256};
+inline auto multiply_backward_pixels(storage t, int batch, shape const& s, slice dy, factor const& b, slice dx,
+                                     bool accumulate) -> kernel_spec<element const*, element const*, element*> {
+  any_kernel k{.function = "multiply_backward_pixels", .storage = t, .threads = 256};
   int const lanes = detail::lanes_of(t, s.channels, {dy, dx}, b);
   int columns = 1;
   while (columns < 32 && columns < s.channels / lanes) columns *= 2;

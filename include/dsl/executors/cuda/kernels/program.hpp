@@ -86,7 +86,7 @@ inline std::string text_of(constant const& c) {
 ///     constexpr sum_shape shape{64, 96, 8, 1, 0, 96, 0, 96, 0, 0, 0, ...};
 ///     sum<bf16, shape.lanes>(shape, in, y);
 ///   }
-inline std::string wrapper_text(kernel_spec const& spec, std::string const& name) {
+inline std::string wrapper_text(any_kernel const& spec, std::string const& name) {
   kernel_signature const signature = signature_of(spec.function);
   std::string const function(spec.function);
   std::string const t = name_of(spec.storage);
@@ -116,7 +116,7 @@ inline std::string wrapper_text(kernel_spec const& spec, std::string const& name
 
 /// Returns a program with one function per spec: k<first>, k<first + 1>, and so on. Compiler messages name the .cuh
 /// files.
-inline std::string program_text(std::span<kernel_spec const> specs, int first = 0) {
+inline std::string program_text(std::span<any_kernel const> specs, int first = 0) {
   std::string text;
   for (source_file const& file : kernel_sources) text += "#line 1 \"" + std::string(file.name) + "\"" + file.text;
   text += "#line 1 \"wrappers\"\nusing namespace dsl_kernels;\n";

@@ -7,10 +7,13 @@
 #include <dsl/graph/node.hpp>
 
 #include <algorithm>
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace dsl::cu::TYPENET_MODE {
@@ -40,9 +43,22 @@ struct constant {
   friend bool operator==(constant const&, constant const&) = default;
 };
 
-/// A kernel for one shape: the function of the kernels' text, its constants, and how to launch it. The functions that
-/// make specs (kernels.hpp) list the arguments of the launch.
-struct kernel_spec {
+/// A number on the device in the type of a kernel's storage: T in the kernels' text. There are only pointers to it, and
+/// no other pointers convert to them, so that tensors, floats and tables are not confused.
+class element;
+/// The position of a maximum in its window, in kernels::argmax_bytes() bytes. There are only pointers to it.
+class window_position;
+
+/// Returns floats on the device as a tensor of storage::f32.
+inline element* elements_of(float* numbers) { return reinterpret_cast<element*>(numbers); }
+/// Returns the address that is `count` numbers behind another one.
+inline element* behind(element* begin, storage t, long long count) {
+  return reinterpret_cast<element*>(reinterpret_cast<std::byte*>(begin) + count * bytes_of(t));
+}
+
+/// A kernel for one shape, whatever its arguments: the function of the kernels' text, its constants, and how to launch
+/// it.
+struct any_kernel {
   std::string_view function{};
   cu::storage storage = cu::storage::f32;
   std::vector<constant> constants{};
@@ -52,7 +68,23 @@ struct kernel_spec {
   long long scratch_bytes = 0;  // device memory for partial results; its content does not matter
   int counters = 0;             // unsigned numbers in device memory: 0 before the first launch, and again after each
 
-  friend bool operator==(kernel_spec const&, kernel_spec const&) = default;
+  friend bool operator==(any_kernel const&, any_kernel const&) = default;
+};
+
+/// A kernel whose launch takes these arguments: pointers to device memory, and structs by value. They are those of the
+/// function in the kernels' text, after the shape, where they have names; its T is `element` here.
+template <class... Arguments>
+struct kernel_spec : any_kernel {
+  /// Converts from an any_kernel, in the functions that make specs. A kernel with other arguments does not convert.
+  template <std::same_as<any_kernel> Kernel>
+  kernel_spec(Kernel k) : any_kernel(std::move(k)) {}  // NOLINT(google-explicit-constructor)
+};
+
+/// A kernel whose blocks communicate. The last two arguments are memory for partial results and for counters, which
+/// recording::launch() adds.
+template <class Partial, class... Arguments>
+struct meeting_spec : kernel_spec<Arguments..., Partial*, unsigned*> {
+  using kernel_spec<Arguments..., Partial*, unsigned*>::kernel_spec;
 };
 
 /// The numbers that change from step to step. They are in device memory, so that a captured graph can be replayed. The
@@ -98,9 +130,9 @@ constexpr long long ceil_div(long long n, long long by) { return (n + by - 1) / 
 
 /// Returns a spec with one thread for each of `units`. Small launches get small blocks, to use more multiprocessors.
 template <class... Members>
-kernel_spec pointwise(std::string_view function, storage t, long long units, Members const&... members) {
+any_kernel pointwise(std::string_view function, storage t, long long units, Members const&... members) {
   checked_count(function, units);
-  kernel_spec s{.function = function, .storage = t, .constants = constants_of(members...)};
+  any_kernel s{.function = function, .storage = t, .constants = constants_of(members...)};
   s.threads = units >= 65'536 ? 256 : units >= 16'384 ? 128 : 64;
   s.blocks_x = static_cast<unsigned>(ceil_div(units, s.threads));
   return s;

@@ -11,8 +11,7 @@
 namespace dsl::cu::kernels::TYPENET_MODE {
 
 /// Converts to floats those of `count` gradients that were computed in T; stage_map says which: see update().
-///   launch(T const* stage, unsigned char const* stage_map, float* gradients)
-inline kernel_spec widen_staged(storage t, long long count) {
+inline auto widen_staged(storage t, long long count) -> kernel_spec<element const*, unsigned char const*, float*> {
   int const lanes = count % 4 == 0 ? 4 : 1;
   return detail::pointwise("widen_staged", t, count / lanes, detail::checked_count("widen_staged", count), lanes);
 }
@@ -20,8 +19,7 @@ inline kernel_spec widen_staged(storage t, long long count) {
 /// Updates `count` running moments with those of each of `parts`, one after the other. A part is `count` numbers,
 /// followed by the number of towers whose moments they sum, which is 0 if there are none. keep: for each running
 /// moment, the share that an update keeps.
-///   launch(float const* parts, float const* keep, float* running)
-inline kernel_spec move_moments(storage t, long long count, int parts) {
+inline auto move_moments(storage t, long long count, int parts) -> kernel_spec<float const*, float const*, float*> {
   return detail::pointwise("move_moments", t, count, detail::checked_count("move_moments", count), parts);
 }
 
@@ -35,14 +33,14 @@ inline int moments_of_part(std::span<batch_norm_layer const> layers) {
 
 /// Computes the statistics of a batch from those of its `parts`, and updates the running moments as
 /// batch_norm_statistics() does.
-///   launch(batch_norm_forwards, float const* parts)
-inline kernel_spec join_moments(storage t, std::span<batch_norm_layer const> layers, int parts, bool unbiased) {
+inline auto join_moments(storage t, std::span<batch_norm_layer const> layers, int parts, bool unbiased)
+    -> kernel_spec<batch_norm_forwards, float const*> {
   if (layers.empty() || layers.size() > batch_norm_group)
     throw executor_error(
         dsl::detail::message({"cuda: one launch joins 1 to 4 tensors' moments; found ", layers.size()}));
   int const stride = moments_of_part(layers);
-  kernel_spec s = detail::pointwise("join_moments", t, stride / 2, stride / 2, parts, stride,
-                                    static_cast<int>(layers.size()), unbiased);
+  any_kernel s = detail::pointwise("join_moments", t, stride / 2, stride / 2, parts, stride,
+                                   static_cast<int>(layers.size()), unbiased);
   int first = 0;
   for (std::size_t k = 0; k < batch_norm_group; ++k) {
     batch_norm_layer const b = k < layers.size() ? layers[k] : batch_norm_layer{};

@@ -10,8 +10,8 @@
 /// rows and columns; x and y are the places of its input and its output, or of their gradients.
 namespace dsl::cu::kernels::detail::TYPENET_MODE {
 
-inline kernel_spec upsample2d_spec(std::string_view function, storage t, int batch, shape const& in, shape const& out,
-                                   bool bilinear, slice x, slice y, bool backward, bool accumulate) {
+inline any_kernel upsample2d_spec(std::string_view function, storage t, int batch, shape const& in, shape const& out,
+                                  bool bilinear, slice x, slice y, bool backward, bool accumulate) {
   int const lanes = lanes_of(t, in.channels, {x, y});
   checked_count(function, batch * out.area());
   long long const pixels = batch * (backward ? in.area() : out.area());
@@ -24,15 +24,13 @@ inline kernel_spec upsample2d_spec(std::string_view function, storage t, int bat
 namespace dsl::cu::kernels::TYPENET_MODE {
 
 /// Repeats each pixel or, if `bilinear` is true, interpolates between the four nearest ones.
-///   launch(T const* x, T* y)
-inline kernel_spec upsample2d_forward(storage t, int batch, shape const& in, shape const& out, bool bilinear, slice x,
-                                      slice y) {
+inline auto upsample2d_forward(storage t, int batch, shape const& in, shape const& out, bool bilinear, slice x, slice y)
+    -> kernel_spec<element const*, element*> {
   return detail::upsample2d_spec("upsample2d_forward", t, batch, in, out, bilinear, x, y, false, false);
 }
 /// Sums, for each input pixel, the gradients of the output pixels that read it, with the same weights.
-///   launch(T const* dy, T* dx)
-inline kernel_spec upsample2d_backward(storage t, int batch, shape const& in, shape const& out, bool bilinear, slice dx,
-                                       slice dy, bool accumulate) {
+inline auto upsample2d_backward(storage t, int batch, shape const& in, shape const& out, bool bilinear, slice dx,
+                                slice dy, bool accumulate) -> kernel_spec<element const*, element*> {
   return detail::upsample2d_spec("upsample2d_backward", t, batch, in, out, bilinear, dx, dy, true, accumulate);
 }
 

@@ -28,9 +28,9 @@ static_assert(sizeof(part_rates) == 12);
 /// step_state::step. All arenas have the same offsets; slots are stored one after the other. stage_map has a byte for
 /// every 16 numbers, which is not 0 if their gradient is in `stage`. These pointers are null: `slots` if the rule has
 /// none, `scale` if the rule clips no norm, and copy, stage and stage_map unless the options ask for them.
-///   launch(float* parameters, float const* gradients, float* slots, T* copy, T const* stage,
-///          unsigned char const* stage_map, float const* scale, step_state*)
-inline kernel_spec update(storage t, update_rule const& rule, long long count, update_options const& o) {
+inline auto update(storage t, update_rule const& rule, long long count, update_options const& o)
+    -> kernel_spec<float*, float const*, float*, element*, element const*, unsigned char const*, float const*,
+                   step_state*> {
   int const lanes = count % 4 == 0 ? 4 : 1;
   auto const number = [](double x) { return static_cast<float>(x); };
   return detail::pointwise("update", t, count / lanes, detail::checked_count("update", count), lanes,
@@ -42,18 +42,17 @@ inline kernel_spec update(storage t, update_rule const& rule, long long count, u
 }
 /// Does the same for a network whose parts have factors. part_of has the number of a part for every 16 numbers, and
 /// `rates` the numbers of each part, which are used instead of those of the rule and of step_state.
-///   launch(float* parameters, float const* gradients, float* slots, T* copy, T const* stage,
-///          unsigned char const* stage_map, float const* scale, step_state*, int const* part_of, part_rates const*)
-inline kernel_spec update_by_parts(storage t, update_rule const& rule, long long count, update_options const& o) {
-  kernel_spec s = update(t, rule, count, o);
+inline auto update_by_parts(storage t, update_rule const& rule, long long count, update_options const& o)
+    -> kernel_spec<float*, float const*, float*, element*, element const*, unsigned char const*, float const*,
+                   step_state*, int const*, part_rates const*> {
+  any_kernel s = update(t, rule, count, o);
   s.function = "update_by_parts";
   return s;
 }
 /// Computes the factor by which update() scales gradients, so that their norm is at most rule.clip.norm.
-///   launch(float const* gradients, T const* stage, unsigned char const* stage_map, float* scale, double* scratch,
-///          unsigned* counters)
-inline kernel_spec measure(storage t, update_rule const& rule, long long count, bool staged) {
-  kernel_spec s{.function = "measure", .storage = t};
+inline auto measure(storage t, update_rule const& rule, long long count, bool staged)
+    -> meeting_spec<double, float const*, element const*, unsigned char const*, float*> {
+  any_kernel s{.function = "measure", .storage = t};
   s.constants = detail::constants_of(detail::checked_count("measure", count), staged,
                                      static_cast<float>(rule.clip.norm), static_cast<float>(rule.clip.norm_epsilon));
   s.threads = host::square_lanes;
@@ -65,9 +64,9 @@ inline kernel_spec measure(storage t, update_rule const& rule, long long count, 
 
 /// Folds a batch_norm with running moments into the convolution before it, for inference: computes the kernel and the
 /// bias. inner: the size of one filter, height * width * in. bias may be null.
-///   launch(float const* kernel, float const* bias, float const* gamma, float const* beta, float const* moving_mean,
-///          float const* moving_variance, T* folded, float* folded_bias)
-inline kernel_spec fold_batch_norm(storage t, int out_channels, int inner, double epsilon) {
+inline auto fold_batch_norm(storage t, int out_channels, int inner, double epsilon)
+    -> kernel_spec<float const*, float const*, float const*, float const*, float const*, float const*, element*,
+                   float*> {
   return detail::pointwise("fold_batch_norm", t, 1LL * out_channels * inner, out_channels, inner,
                            static_cast<float>(epsilon));
 }
