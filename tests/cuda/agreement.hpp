@@ -3,6 +3,7 @@
 
 #include <dsl/dsl.hpp>
 #include <dsl/executors/cuda.hpp>
+#include <dsl/executors/cuda/engine.hpp>
 #include <dsl/training/initialize.hpp>
 
 #include <cmath>

@@ -18,7 +18,7 @@
 using namespace dsl::cu;
 using dsl::test::h200_target;
 using pass = convolution_pass;
-using precision = convolution_precision;
+using factor = convolution_precision;
 
 namespace {
 
@@ -82,7 +82,7 @@ bool all_within(plan_search const& s, convolution_options const& o) {
                         p.facts.has(CUDNN_NUMERICAL_NOTE_WINOGRAD) || p.facts.has(CUDNN_NUMERICAL_NOTE_FFT);
     return !p.facts.has(CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION) &&
            !(o.deterministic && p.facts.has(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC)) &&
-           !(o.precision == precision::fp32_strict && rounds) && p.facts.workspace <= o.workspace_limit;
+           !(o.precision == factor::fp32_strict && rounds) && p.facts.workspace <= o.workspace_limit;
   });
 }
 
@@ -94,7 +94,7 @@ long long least_workspace(plan_search const& s) {
 
 // Returns a number of bytes below which no copy of an activation fits into the workspace. Engines for 16-bit numbers
 // read channels in groups of eight, so the pictures' three are copied into eight.
-long long without_a_repack(convolution const& c, precision p) {
+long long without_a_repack(convolution const& c, factor p) {
   long long const bytes = bytes_of(p);
   if (c.in_channels % 8 != 0 && bytes == 2)
     return ((c.input_count() + c.kernel_count()) / c.in_channels * dsl::round_up(c.in_channels, 8)) * bytes + 1024;
@@ -149,17 +149,17 @@ TEST_CASE("every convolution of MiniGoogLeNet has plans in every pass and precis
   int unordered = 0, rounded = 0;
   for (int const batch : {64, 16}) {
     for (convolution const& c : convolutions(batch)) {
-      for (auto const p : {precision::bf16, precision::fp16, precision::tf32, precision::fp32_strict}) {
+      for (auto const p : {factor::bf16, factor::fp16, factor::tf32, factor::fp32_strict}) {
         for (auto const which : {pass::forward, pass::backward_data, pass::backward_weights}) {
           convolution_options o{.pass = which, .precision = p, .most_plans = 64};
           INFO(describe(c, o));
           plan_search const found = find_plans(h200_target(), c, o);
           REQUIRE(!found.plans.empty());
           CHECK(all_within(found, o));
-          if (p != precision::fp32_strict) CHECK(found.plans.size() >= 10);
+          if (p != factor::fp32_strict) CHECK(found.plans.size() >= 10);
 
           // The bound leaves one of the ranked plans, not only a fallback: no plan repacks tensors silently.
-          if (p != precision::fp32_strict) CHECK(least_workspace(found) < without_a_repack(c, p));
+          if (p != factor::fp32_strict) CHECK(least_workspace(found) < without_a_repack(c, p));
           o.workspace_limit = without_a_repack(c, p) - 1;
           CHECK(all_within(find_plans(h200_target(), c, o), o));
           CHECK(!find_plans(h200_target(), c, o).plans.empty());
@@ -170,7 +170,7 @@ TEST_CASE("every convolution of MiniGoogLeNet has plans in every pass and precis
           CHECK(!ordered.plans.empty());
           CHECK(all_within(ordered, o));
           unordered += ordered.forbidden - found.forbidden;
-          if (p == precision::fp32_strict) rounded += found.forbidden;
+          if (p == factor::fp32_strict) rounded += found.forbidden;
 
           // The second branch of an inception module adds its gradient to that of the first, with as many plans as
           // without the sum.
@@ -189,7 +189,7 @@ TEST_CASE("fp32_strict looks at both of the heuristics' lists, each plan once") 
   SKIP_WITHOUT_CUDNN();
   for (convolution const& c : {convolutions(64)[1], convolutions(64)[2]}) {
     for (auto const which : {pass::forward, pass::backward_data, pass::backward_weights}) {
-      convolution_options o{.pass = which, .precision = precision::fp32_strict};
+      convolution_options o{.pass = which, .precision = factor::fp32_strict};
       plan_search const both = find_plans(h200_target(), c, o);
       INFO(describe(c, o) << ": " << both.summary());
       std::vector<std::string> tags;
@@ -206,19 +206,19 @@ TEST_CASE("fp32_strict looks at both of the heuristics' lists, each plan once") 
 }
 
 TEST_CASE("where tensors are floats no plan makes 16 bits of them") {
-  auto const forbids = [](precision p) {
+  auto const forbids = [](factor p) {
     return (backend::forbidden_notes({.precision = p}) >> CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS & 1U) != 0;
   };
-  CHECK(forbids(precision::tf32));
-  CHECK(forbids(precision::fp32_strict));
-  CHECK(!forbids(precision::bf16));
+  CHECK(forbids(factor::tf32));
+  CHECK(forbids(factor::fp32_strict));
+  CHECK(!forbids(factor::bf16));
 }
 
 TEST_CASE("inference's convolution, bias and relu are one plan") {
   SKIP_WITHOUT_CUDNN();
   for (int const batch : {64, 16}) {
     for (convolution const& c : convolutions(batch)) {
-      for (auto const p : {precision::tf32, precision::fp32_strict}) {
+      for (auto const p : {factor::tf32, factor::fp32_strict}) {
         for (bool const relu : {false, true}) {
           convolution_options const o{.pass = pass::forward_inference, .precision = p, .relu = relu};
           INFO(describe(c, o));
@@ -236,10 +236,10 @@ TEST_CASE("inference's convolution, bias and relu are one plan") {
     return;
   }
   for (convolution const& c : every_sixth(convolutions(64)))
-    CHECK(is_compiled(c, {.pass = pass::forward_inference, .precision = precision::bf16, .relu = true}));
+    CHECK(is_compiled(c, {.pass = pass::forward_inference, .precision = factor::bf16, .relu = true}));
   for (convolution const& c : {convolutions(16).front(), convolutions(16).back()}) {
-    CHECK(is_compiled(c, {.pass = pass::forward_inference, .precision = precision::bf16}));
-    CHECK(is_compiled(c, {.pass = pass::forward_inference, .precision = precision::fp16, .relu = true}));
+    CHECK(is_compiled(c, {.pass = pass::forward_inference, .precision = factor::bf16}));
+    CHECK(is_compiled(c, {.pass = pass::forward_inference, .precision = factor::fp16, .relu = true}));
   }
 }
 
@@ -261,7 +261,7 @@ TEST_CASE("in inference convolutions write their slices of a concat's buffer") {
       if (batch > 1) continue;
       // The reason why tensors of floats are copied instead: all but one to three plans make cuDNN write a packed
       // output first.
-      for (auto const p : {precision::tf32, precision::fp32_strict}) {
+      for (auto const p : {factor::tf32, factor::fp32_strict}) {
         plan_search const floats = find_plans(
             h200_target(), slice, {.pass = pass::forward_inference, .precision = p, .relu = true, .most_plans = 64});
         long const direct = std::count_if(floats.plans.begin(), floats.plans.end(), [&](convolution_plan const& f) {
@@ -282,10 +282,10 @@ TEST_CASE("a kernel's gradient in float") {
   SKIP_WITHOUT_CUDNN();
   convolution const even = square(16, 96, 32, 32, 3, 1, dsl::padding::same);
   convolution const pictures = square(16, 3, 96, 32, 3, 1, dsl::padding::same);
-  convolution_options o{.pass = pass::backward_weights, .precision = precision::tf32, .float_gradient = true};
+  convolution_options o{.pass = pass::backward_weights, .precision = factor::tf32, .float_gradient = true};
   CHECK(!find_plans(h200_target(), even, o).plans.empty());  // this gradient is float anyway
   CHECK(!find_plans(h200_target(), pictures, o).plans.empty());
-  o.precision = precision::bf16;
+  o.precision = factor::bf16;
   if (dsl::test::load_driver_library()) CHECK(is_compiled(even, o));
   CHECK(find_plans(h200_target(), pictures, o).candidates == 0);  // known: only for even numbers of channels
 }
@@ -296,7 +296,7 @@ TEST_CASE("padding may be more after than in front") {
        {square(64, 80, 80, 32, 3, 2, dsl::padding::same), square(4, 3, 5, 8, 3, 2, dsl::padding::same),
         square(16, 64, 64, 16, 2, 1, dsl::padding::same), square(2, 3, 64, 64, 11, 4, dsl::padding::same)}) {
     CHECK(c.pad_bottom == c.pad_top + 1);
-    for (auto const p : {precision::bf16, precision::fp16, precision::tf32, precision::fp32_strict}) {
+    for (auto const p : {factor::bf16, factor::fp16, factor::tf32, factor::fp32_strict}) {
       for (auto const which : {pass::forward, pass::backward_data, pass::backward_weights}) {
         convolution_options const o{.pass = which, .precision = p, .deterministic = true};
         INFO(describe(c, o));
@@ -308,7 +308,7 @@ TEST_CASE("padding may be more after than in front") {
 
 TEST_CASE("plans that a GPU has shown to be wrong are left out") {
   SKIP_WITHOUT_CUDNN();
-  auto const engines = [](convolution const& c, precision p) {
+  auto const engines = [](convolution const& c, factor p) {
     convolution_options const o{.pass = pass::backward_weights, .precision = p, .most_plans = 100, .most_compiled = 0};
     std::vector<std::int64_t> found;
     for (convolution_plan const& one : find_plans(h200_target(), c, o).plans) found.push_back(one.facts.engine);
@@ -319,7 +319,7 @@ TEST_CASE("plans that a GPU has shown to be wrong are left out") {
   };
   convolution const even = square(64, 64, 64, 16, 3, 1, dsl::padding::same);
   convolution const uneven = square(64, 64, 64, 16, 3, 2, dsl::padding::same);
-  for (auto const p : {precision::tf32, precision::fp32_strict}) {
+  for (auto const p : {factor::tf32, factor::fp32_strict}) {
     std::vector<std::int64_t> const some = engines(uneven, p);
     CHECK(!some.empty());
     CHECK(!has(some, 1));
@@ -329,10 +329,10 @@ TEST_CASE("plans that a GPU has shown to be wrong are left out") {
   // cuDNN offers this one only where there is a device.
   plan_facts transforming;
   transforming.engine = 17;
-  for (auto const p : {precision::bf16, precision::fp32_strict})
+  for (auto const p : {factor::bf16, factor::fp32_strict})
     CHECK(backend::known_fault(even, {.pass = pass::backward_weights, .precision = p}, transforming));
-  CHECK(!backend::known_fault(even, {.pass = pass::backward_weights, .precision = precision::tf32}, transforming));
-  CHECK(!backend::known_fault(even, {.pass = pass::forward, .precision = precision::fp32_strict}, transforming));
+  CHECK(!backend::known_fault(even, {.pass = pass::backward_weights, .precision = factor::tf32}, transforming));
+  CHECK(!backend::known_fault(even, {.pass = pass::forward, .precision = factor::fp32_strict}, transforming));
 }
 
 TEST_CASE("Ampere and Blackwell have plans as well") {
@@ -340,7 +340,7 @@ TEST_CASE("Ampere and Blackwell have plans as well") {
   for (auto const& device : {dsl::test::a100, dsl::test::b200}) {
     plan_target const on = dsl::test::target_of(dsl::test::real_api(), device);
     for (convolution const& c : convolutions(64)) {
-      for (auto const p : {precision::bf16, precision::tf32, precision::fp32_strict}) {
+      for (auto const p : {factor::bf16, factor::tf32, factor::fp32_strict}) {
         for (auto const which : {pass::forward, pass::backward_data, pass::backward_weights}) {
           convolution_options const o{
               .pass = which, .precision = p, .accumulate = which == pass::backward_data, .deterministic = true};
@@ -411,7 +411,7 @@ TEST_CASE("contradictions and bad pointers are errors of ours") {
   CHECK_THROWS_AS(bind_tensors(found.plans[0], {.input = device, .kernel = device + 2, .output = device}, device),
                   dsl::executor_error);
   plan_search const fused =
-      find_plans(h200_target(), good, {.pass = pass::forward_inference, .precision = precision::tf32});
+      find_plans(h200_target(), good, {.pass = pass::forward_inference, .precision = factor::tf32});
   REQUIRE(!fused.plans.empty());
   CHECK_THROWS_AS(bind_tensors(fused.plans[0], {.input = device, .kernel = device, .output = device}, device),
                   dsl::executor_error);

@@ -5,6 +5,7 @@
 #include <dsl/data/crop_and_cutout.hpp>
 #include <dsl/dsl.hpp>
 #include <dsl/executors/cuda.hpp>
+#include <dsl/executors/cuda/engine.hpp>
 #include <dsl/executors/host/engine.hpp>
 #include <dsl/placement.hpp>
 #include <dsl/training/initialize.hpp>

@@ -3,6 +3,7 @@
 
 #include <dsl/executors/cuda/device.hpp>
 #include <dsl/executors/cuda/nccl.hpp>
+#include <dsl/executors/cuda/nccl_communicator.hpp>
 
 #include <exception>
 #include <string>

@@ -3,6 +3,7 @@
 // larger one, batches that are copied while a step runs, and the faster of one queue and two.
 #include <dsl/dsl.hpp>
 #include <dsl/executors/cuda.hpp>
+#include <dsl/executors/cuda/engine.hpp>
 #include <dsl/training/initialize.hpp>
 
 #include <algorithm>

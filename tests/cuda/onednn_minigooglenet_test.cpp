@@ -3,6 +3,7 @@
 // TYPENET_TESTS=all.
 #include <dsl/dsl.hpp>
 #include <dsl/executors/cuda.hpp>
+#include <dsl/executors/cuda/engine.hpp>
 #include <dsl/executors/onednn.hpp>
 
 #include "support/catch.hpp"

@@ -3,6 +3,7 @@
 // released by then what they loaded when they were first used. Each case ends a copy of this process.
 #include <dsl/dsl.hpp>
 #include <dsl/executors/cuda.hpp>
+#include <dsl/executors/cuda/engine.hpp>
 #include <dsl/training/initialize.hpp>
 
 #include <cmath>

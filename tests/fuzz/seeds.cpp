@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #ifdef TYPENET_HAS_ONNX
-#include <dsl/io/onnx.hpp>  // before <cmath>, which has a macro DOMAIN
+#include <dsl/io/onnx.hpp>
+#include <dsl/io/onnx/library.hpp>  // before <cmath>, which has a macro DOMAIN
 #endif
 
 #include <dsl/dsl.hpp>

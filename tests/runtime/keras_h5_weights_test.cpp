@@ -11,6 +11,7 @@
 #include <dsl/towers.hpp>
 #include <dsl/training/fingerprint.hpp>
 #include <dsl/training/initialize.hpp>
+#include <dsl/training/predictor.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -2,6 +2,7 @@
 // Tests networks as ONNX files with onnx's own checker and shape inference, and with an interpreter of the operators
 // that does not know typenet. tests/interchange/onnx_test.py runs them in onnxruntime.
 #include <dsl/io/onnx.hpp>
+#include <dsl/io/onnx/library.hpp>
 
 #include <onnx/checker.h>
 #include <onnx/shape_inference/implementation.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // ONNX files that typenet wrote, read again: the same graph with the same predictions.
 #include <dsl/io/onnx.hpp>
+#include <dsl/io/onnx/library.hpp>
 #include <dsl/io/onnx_import.hpp>
 
 #include <dsl/operations/table.hpp>

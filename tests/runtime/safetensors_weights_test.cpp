@@ -13,6 +13,7 @@
 #include <dsl/io/safetensors.hpp>
 #include <dsl/towers.hpp>
 #include <dsl/training/fingerprint.hpp>
+#include <dsl/training/predictor.hpp>
 
 #include <cmath>
 #include <filesystem>

@@ -6,7 +6,11 @@
 #endif
 
 #include <dsl/detail/mode.hpp>
-#include <dsl/executors/cuda/engine.hpp>
+#include <dsl/executors/cuda/cache_folder.hpp>
+#include <dsl/executors/cuda/device_collectives.hpp>
+#include <dsl/executors/cuda/precision.hpp>
+#include <dsl/executors/cuda/target.hpp>
+#include <dsl/executors/engine.hpp>
 #include <dsl/executors/tower_place.hpp>
 
 #include <memory>

@@ -7,6 +7,4 @@
 
 // Writes a trained network as an .onnx file for other runtimes. Needs onnx and protobuf: link typenet::onnx.
 #include <dsl/io/onnx/options.hpp>
-#include <dsl/io/onnx/names.hpp>
-#include <dsl/io/onnx/writer.hpp>
 #include <dsl/io/onnx/save.hpp>

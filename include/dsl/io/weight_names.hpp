@@ -3,7 +3,6 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/error.hpp>
-#include <dsl/graph/facts.hpp>
 #include <dsl/graph/graph.hpp>
 
 #include <map>

@@ -7,9 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
 namespace dsl::cu::TYPENET_MODE {
 
 /// Returns the folder for timed plans and compiled kernels: $TYPENET_CACHE, else $XDG_CACHE_HOME/typenet, else

@@ -4,10 +4,10 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/communicator.hpp>
 #include <dsl/executors/cuda/api.hpp>
+#include <dsl/executors/cuda/device_collectives.hpp>
 
 #include <array>
 #include <cstddef>
-#include <memory>
 #include <vector>
 
 namespace dsl::cu::TYPENET_MODE {
@@ -73,16 +73,6 @@ class handshake {
   communicator* group_;
   char const* what_;
   bool answered_ = false;
-};
-
-/// Makes the device_communicator of each rank, on the rank's current device, as dsl::nccl does. The object must outlive
-/// the executor's engines.
-class device_collectives {
- public:
-  virtual std::unique_ptr<device_communicator> join(api const&, handshake&) const = 0;
-
- protected:
-  ~device_collectives() = default;  // objects are constants that are never deleted
 };
 
 }  // namespace dsl::cu::TYPENET_MODE

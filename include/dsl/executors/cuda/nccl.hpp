@@ -7,9 +7,6 @@
 
 // Collectives for several GPUs that sum their gradients directly. Link typenet::nccl.
 #include <dsl/detail/mode.hpp>
-#include <dsl/executors/cuda/nccl_aside.hpp>
-#include <dsl/executors/cuda/nccl_api.hpp>
-#include <dsl/executors/cuda/nccl_communicator.hpp>
 #include <dsl/executors/cuda/nccl_collectives.hpp>
 
 namespace dsl::TYPENET_MODE {

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <dsl/detail/mode.hpp>
-#include <dsl/executors/cuda/nccl_communicator.hpp>
+#include <dsl/executors/cuda/device_collectives.hpp>
+#include <dsl/executors/cuda/nccl_deadlines.hpp>
 
 #include <memory>
 
 namespace dsl::cu::TYPENET_MODE {
+
+struct nccl_api;
 
 /// NCCL for an executor's towers. The handshake on the host distributes rank 0's id.
 class nccl_collectives final : public device_collectives {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/detail/mode.hpp>
+#include <dsl/executors/cuda/nccl_api.hpp>
 #include <dsl/executors/cuda/nccl_collectives.hpp>
 #include <dsl/executors/cuda/nccl_communicator.hpp>
 

@@ -4,6 +4,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/nccl_aside.hpp>
 #include <dsl/executors/cuda/nccl_api.hpp>
+#include <dsl/executors/cuda/nccl_deadlines.hpp>
 
 #include <chrono>
 #include <exception>
@@ -11,15 +12,6 @@
 #include <string>
 
 namespace dsl::cu::TYPENET_MODE {
-
-/// The time limits of a communicator. NCCL itself has none.
-struct nccl_deadlines {
-  /// The limit for the arrival of all ranks, and for queuing a collective: the first collective of a kind connects the
-  /// ranks, so all ranks must reach it, whether it is recorded or not.
-  std::chrono::milliseconds start{30'000};
-  std::chrono::milliseconds wait{30'000};   // the limit of one wait()
-  std::chrono::milliseconds close{10'000};  // the limit of each of the two ways to end a communicator
-};
 
 /// One rank of several, on its own GPU, which is the current device when the object is made. Ranks are processes, as
 /// NCCL recommends, or threads of one process. Only one thread at a time may use the object. All ranks must call the

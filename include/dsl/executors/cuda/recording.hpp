@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/detail/mode.hpp>
+#include <dsl/executors/cuda/precision.hpp>
 #include <dsl/executors/cuda/program.hpp>
 #include <dsl/executors/cuda/tower_link.hpp>
 #include <dsl/executors/cuda/update_parts.hpp>
@@ -13,12 +14,6 @@
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// The arithmetic and the storage of tensors. bf16 uses 16-bit tensors and tensor cores. tf32 uses float tensors, and
-/// tensor cores round factors to 10 bits of mantissa. fp32_strict uses float throughout. Sums, statistics, parameters,
-/// gradients and losses are always float.
-enum class precision : unsigned char { bf16, tf32, fp32_strict };
-
-constexpr storage storage_of(precision p) { return p == precision::bf16 ? storage::bf16 : storage::f32; }
 constexpr convolution_precision factors_of(precision p) {
   return p == precision::bf16   ? convolution_precision::bf16
          : p == precision::tf32 ? convolution_precision::tf32

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <dsl/detail/mode.hpp>
-#include <dsl/executors/cuda/kernels/spec.hpp>
+#include <dsl/executors/cuda/precision.hpp>
 #include <dsl/plan/plan.hpp>
 
 namespace dsl::cu::TYPENET_MODE {

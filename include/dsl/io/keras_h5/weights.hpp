@@ -5,8 +5,7 @@
 #include <dsl/io/keras_h5/groups.hpp>
 #include <dsl/io/keras_h5/read.hpp>
 #include <dsl/io/weight_layout.hpp>
-#include <dsl/training/predictor.hpp>
-#include <dsl/training/trainer.hpp>
+#include <dsl/training/forward.hpp>
 
 #include <string>
 #include <vector>

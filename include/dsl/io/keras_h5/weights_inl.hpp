@@ -9,6 +9,7 @@
 #include <dsl/io/keras_h5/weights.hpp>
 #include <dsl/io/keras_h5/write.hpp>
 #include <dsl/io/weight_layout.hpp>
+#include <dsl/training/predictor.hpp>
 #include <dsl/training/trainer.hpp>
 #include <dsl/warning.hpp>
 

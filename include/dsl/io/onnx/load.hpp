@@ -2,10 +2,9 @@
 #pragma once
 
 #include <dsl/detail/mode.hpp>
-#include <dsl/executors/engine.hpp>
+#include <dsl/graph/graph.hpp>
 #include <dsl/io/onnx/import.hpp>
-#include <dsl/training/predictor.hpp>
-#include <dsl/training/trainer.hpp>
+#include <dsl/training/forward.hpp>
 
 #include <string>
 #include <vector>

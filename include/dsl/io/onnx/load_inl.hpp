@@ -4,12 +4,15 @@
 #include <dsl/data/normalization.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
+#include <dsl/executors/engine.hpp>
 #include <dsl/graph/facts.hpp>
 #include <dsl/graph/graph.hpp>
 #include <dsl/graph/place.hpp>
 #include <dsl/io/onnx/load.hpp>
 #include <dsl/io/onnx/names.hpp>
 #include <dsl/training/checks.hpp>
+#include <dsl/training/predictor.hpp>
+#include <dsl/training/trainer.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -3,12 +3,10 @@
 
 #include <dsl/detail/atomic_file.hpp>
 #include <dsl/detail/mode.hpp>
-#include <dsl/io/onnx/library.hpp>
 #include <dsl/io/onnx/options.hpp>
-#include <dsl/training/trainer.hpp>
+#include <dsl/training/forward.hpp>
 
 #include <string>
-#include <vector>
 
 namespace dsl::TYPENET_MODE {
 
@@ -16,28 +14,6 @@ namespace dsl::TYPENET_MODE {
 /// them.
 inline constexpr int onnx_ir_version = 8;
 inline constexpr int onnx_opset = 17;
-
-}  // namespace dsl::TYPENET_MODE
-
-namespace dsl::detail::TYPENET_MODE {
-
-void require_onnx_size(long long bytes, char const* what);
-
-void write_onnx_weights(engine& e, std::vector<std::string> const& names, onnx_messages::GraphProto& to);
-
-/// Returns the name of the graph. If a network consists of a single type, it is the name of this type: "minigooglenet".
-std::string onnx_graph_name(graph_view const& g);
-
-std::string onnx_text(shape const& s);
-
-void write_onnx_metadata(onnx_options const& o, onnx_messages::ModelProto& to);
-
-/// Warns that a file does not contain the normalisation of its inputs, and writes this into the file.
-void tell_of_normalization(onnx_messages::ModelProto& to);
-
-}  // namespace dsl::detail::TYPENET_MODE
-
-namespace dsl::TYPENET_MODE {
 
 /// Returns the bytes of an ONNX file: the network in inference mode, with a batch dimension of any size, and all
 /// weights as floats, unchanged. Images are (batch, channels, height, width); features, and outputs of flatten, dense

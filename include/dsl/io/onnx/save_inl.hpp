@@ -4,6 +4,7 @@
 #include <dsl/data/normalization.hpp>
 #include <dsl/detail/atomic_file.hpp>
 #include <dsl/detail/mode.hpp>
+#include <dsl/executors/engine.hpp>
 #include <dsl/io/onnx/library.hpp>
 #include <dsl/io/onnx/save.hpp>
 #include <dsl/io/onnx/writer.hpp>
@@ -19,15 +20,14 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-TYPENET_INLINE void require_onnx_size(long long bytes, char const* what) {
+inline void require_onnx_size(long long bytes, char const* what) {
   if (bytes > onnx_most_bytes)
     throw onnx_error(onnx_fault::too_large,
                      message({"onnx: a file must have at most 2,147,483,647 bytes, protobuf's limit; found ", bytes,
                               " bytes of ", what, "; save the weights in another format"}));
 }
 
-TYPENET_INLINE void write_onnx_weights(engine& e, std::vector<std::string> const& names,
-                                       onnx_messages::GraphProto& to) {
+inline void write_onnx_weights(engine& e, std::vector<std::string> const& names, onnx_messages::GraphProto& to) {
   static_assert(std::endian::native == std::endian::little,
                 "onnx: files are little-endian, so the machine must be little-endian, too");
   std::vector<float> values;
@@ -45,7 +45,8 @@ TYPENET_INLINE void write_onnx_weights(engine& e, std::vector<std::string> const
   }
 }
 
-TYPENET_INLINE std::string onnx_graph_name(graph_view const& g) {
+/// Returns the name of the graph. If a network consists of a single type, it is the name of this type: "minigooglenet".
+inline std::string onnx_graph_name(graph_view const& g) {
   int only = 0, children = 0;
   for (int s = 1; s < g.size.scopes; ++s)
     if (g.scopes[s].parent == 0) only = s, ++children;
@@ -53,11 +54,11 @@ TYPENET_INLINE std::string onnx_graph_name(graph_view const& g) {
   return n.size > 0 ? std::string(n.data, static_cast<std::size_t>(n.size)) : "network";
 }
 
-TYPENET_INLINE std::string onnx_text(shape const& s) {
+inline std::string onnx_text(shape const& s) {
   return s.is_flat() ? message({s.channels}) : message({s.channels, "x", s.height, "x", s.width});
 }
 
-TYPENET_INLINE void write_onnx_metadata(onnx_options const& o, onnx_messages::ModelProto& to) {
+inline void write_onnx_metadata(onnx_options const& o, onnx_messages::ModelProto& to) {
   for (auto const& [name, text] : o.metadata) {
     for (auto const& before : to.metadata_props())
       if (before.key() == name)
@@ -70,7 +71,8 @@ TYPENET_INLINE void write_onnx_metadata(onnx_options const& o, onnx_messages::Mo
   }
 }
 
-TYPENET_INLINE void tell_of_normalization(onnx_messages::ModelProto& to) {
+/// Warns that a file does not contain the normalisation of its inputs, and writes this into the file.
+inline void tell_of_normalization(onnx_messages::ModelProto& to) {
   auto& entry = *to.add_metadata_props();
   entry.set_key("typenet.normalization");
   entry.set_value("not in this file: inputs must be (number - mean) / deviation of the training data");

@@ -3,7 +3,7 @@
 
 #include <dsl/data/normalization.hpp>
 #include <dsl/detail/mode.hpp>
-#include <dsl/executors/engine.hpp>
+#include <dsl/graph/graph.hpp>
 #include <dsl/io/safetensors/read.hpp>
 
 #include <memory>

@@ -3,7 +3,7 @@
 
 #include <dsl/detail/mapped_file.hpp>
 #include <dsl/detail/mode.hpp>
-#include <dsl/io/safetensors/header.hpp>
+#include <dsl/io/safetensors/contents.hpp>
 
 #include <cstdint>
 #include <string>
@@ -11,6 +11,8 @@
 #include <vector>
 
 namespace dsl::safetensors::detail::TYPENET_MODE {
+
+class header_parser;
 
 /// Checks names, shapes and offsets against each other and against the number of bytes of data.
 void check(contents& c, header_parser const& parser, std::uint64_t data_bytes);

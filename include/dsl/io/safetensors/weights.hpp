@@ -4,8 +4,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/io/safetensors/read.hpp>
 #include <dsl/io/weight_layout.hpp>
-#include <dsl/training/predictor.hpp>
-#include <dsl/training/trainer.hpp>
+#include <dsl/training/forward.hpp>
 
 #include <cstdint>
 #include <string>

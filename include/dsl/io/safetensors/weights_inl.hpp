@@ -8,6 +8,7 @@
 #include <dsl/io/safetensors/weights.hpp>
 #include <dsl/io/safetensors/write.hpp>
 #include <dsl/io/weight_layout.hpp>
+#include <dsl/training/predictor.hpp>
 #include <dsl/training/trainer.hpp>
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 
 #include <dsl/detail/atomic_file.hpp>
 #include <dsl/detail/mode.hpp>
-#include <dsl/io/safetensors/header.hpp>
+#include <dsl/io/safetensors/contents.hpp>
 
 #include <cstdint>
 #include <string>

@@ -4,6 +4,7 @@
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/error.hpp>
+#include <dsl/executors/cuda/precision.hpp>
 #include <dsl/graph/node.hpp>
 
 #include <algorithm>
@@ -17,13 +18,6 @@
 #include <vector>
 
 namespace dsl::cu::TYPENET_MODE {
-
-/// The type of activations, their gradients and the working copy of the weights; arithmetic is always float.
-enum class storage : unsigned char { bf16, f32 };
-
-constexpr int bytes_of(storage t) { return t == storage::bf16 ? 2 : 4; }
-/// Returns the type's name in the kernels' text.
-constexpr char const* name_of(storage t) { return t == storage::bf16 ? "bf16" : "float"; }
 
 /// A tensor's place in a channels-last buffer of `channels` channels: it begins at channel `offset`.
 struct slice {
