@@ -14,9 +14,6 @@
 
 namespace dsl_test {
 
-/// A kernel's function, and the types of its arguments as the kernels' text writes them.
-using kernel_arguments = std::pair<std::string, std::vector<std::string>>;
-
 /// Returns a type of an argument of a launch as the kernels' text writes it: "T const*".
 template <class A>
 std::string spelled() {
@@ -51,10 +48,13 @@ class kernels_of_plan {
   template <class... A>
   void add(dsl::cu::kernel_spec<A...> const& s) {
     if (std::find(all_.begin(), all_.end(), s) == all_.end()) all_.push_back(s);
-    arguments_.emplace(s.function, std::vector{spelled<A>()...});
+    std::string all(s.function);
+    ((all += ", " + spelled<A>()), ...);
+    arguments_.insert(std::move(all));
   }
   std::vector<dsl::cu::any_kernel> const& all() const { return all_; }
-  std::set<kernel_arguments> const& arguments() const { return arguments_; }
+  /// Returns the name of each kernel's function with the types of its arguments: "widen, T const*, float*".
+  std::set<std::string> const& arguments() const { return arguments_; }
 
   void add_plan(dsl::mode m, int batch, bool direct_convolutions) {
     dsl::plan const p = dsl::make_plan(g_, {.batch = batch, .mode = m, .optimizer_slots = 1});
@@ -199,7 +199,7 @@ class kernels_of_plan {
   dsl::graph_view g_;
   dsl::cu::storage t_;
   std::vector<dsl::cu::any_kernel> all_;
-  std::set<kernel_arguments> arguments_;
+  std::set<std::string> arguments_;
 };
 
 }  // namespace dsl_test
