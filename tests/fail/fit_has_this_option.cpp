@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: fit: it does not have this option; it has epochs, batch_size, validation, metrics, augment, callbacks, average, shuffle, prefetch, loader_threads, cache and initial_epoch; validation data are .validation = &test, the learning rate belongs to the optimizer, class weights to compile(), weights of samples to the data set as in with_weights(data, weights), and printed progress to the callback progress_bar{}
-// EXPECT-RE: fit_has_this_option<.*broken::field::verbose
+// EXPECT: fit: it does not have this option; the error's template arguments are the option, and those that fit has; validation data are .validation = &test, the learning rate belongs to the optimizer, class weights to compile(), weights of samples to the data set as in with_weights(data, weights), and printed progress to the callback progress_bar{}
+// EXPECT-RE: fit_has_this_option<.*broken::field::verbose, .*options<.*field::epochs, .*field::batch_size, .*field::validation, .*field::metrics, .*field::augment, .*field::callbacks, .*field::average, .*field::shuffle, .*field::prefetch, .*field::loader_threads, .*field::cache, .*field::initial_epoch
 #include <dsl/callbacks.hpp>
 #include <dsl/dsl.hpp>
 

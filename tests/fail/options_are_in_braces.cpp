@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: fit: an option takes a list; write .callbacks = {...} or .metrics = {...}, even for one value
+// EXPECT: fit, compile: an option takes a list; write it in braces, as in .callbacks = {...}, even for one value
 // EXPECT-RE: options_are_in_braces<.*callbacks, .*terminate_on_nan
 #include <dsl/callbacks.hpp>
 #include <dsl/dsl.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// LINES: 5
+// LINES: 8
 // EXPECT: replicate: the network already has towers; write replicate<G, ...> once
 // EXPECT-RE: towers_are_given_once<(2, dsl::replicate<4, .*, true>|.*Towers=2, Network=.*, HasTowers=true)
 #include <dsl/dsl.hpp>

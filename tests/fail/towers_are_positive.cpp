@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// LINES: 5
+// LINES: 8
 // EXPECT: replicate: the number of towers must be 1 or more
 // EXPECT-RE: towers_are_positive<(0, dsl::network<|.*Towers=0, Network=)
 #include <dsl/dsl.hpp>

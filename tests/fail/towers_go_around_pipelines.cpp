@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// LINES: 5
+// LINES: 8
 // EXPECT: pipeline: towers must be outside of it; write replicate<G, pipeline<M, ...>>
 // EXPECT-RE: towers_go_around_pipelines<(4, dsl::replicate<2, .*, true>|.*Parts=4, Network=.*, HasTowers=true)
 #include <dsl/dsl.hpp>

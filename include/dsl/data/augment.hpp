@@ -5,7 +5,6 @@
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/philox.hpp>
-#include <dsl/rules/wrong_options.hpp>
 #include <dsl/shape.hpp>
 
 #include <concepts>
@@ -79,14 +78,6 @@ class augmentation {
   augmentation(Policy policy) : policy_(std::make_shared<holder<Policy> const>(std::move(policy))) {
     if constexpr (requires(Policy const& p) { p.check(); }) static_cast<holder<Policy> const&>(*policy_).policy.check();
   }
-  /// Reports a value that is no policy, or a list of several.
-  template <class Found>
-    requires(!augmentation_policy<Found> && !std::same_as<Found, augmentation>)
-  augmentation(Found const&)  // NOLINT(google-explicit-constructor)
-      noexcept(sizeof(broken::options_take_their_type<broken::field::augment, augmentation, Found, false>) != 0) {}
-  template <class First, class Second, class... Further>
-  augmentation(First const&, Second const&, Further const&...) noexcept(
-      sizeof(broken::options_take_one_value<broken::field::augment, augmentation, 2 + int{sizeof...(Further)}>) != 0) {}
 
   /// Whether there is a policy.
   explicit operator bool() const { return policy_ != nullptr; }

@@ -4,7 +4,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/io/checkpoint.hpp>
 #include <dsl/io/save_freq.hpp>
-#include <dsl/rules/wrong_options.hpp>
+#include <dsl/rules/option_names.hpp>
 
 #include <cerrno>
 #include <cstdint>
@@ -21,18 +21,6 @@ struct backup_options {
   bool verbose = true;  // prints a line to `out` when a run resumes: from which file, where, at which learning rate
   std::FILE* out = stdout;
 };
-
-}  // namespace dsl::TYPENET_MODE
-
-namespace dsl::detail::TYPENET_MODE {
-
-using backup_has_only =
-    broken::has_only_these_options<broken::field::save_freq, broken::field::delete_checkpoint, broken::field::restore,
-                                   broken::field::verbose, broken::field::out>;
-
-}  // namespace dsl::detail::TYPENET_MODE
-
-namespace dsl::TYPENET_MODE {
 
 /// Keras's BackupAndRestore, with bit-identical resumption. The callback writes a run's state to a file, and each
 /// backup replaces the one before. If the file exists when fit begins, the run resumes from the state in the file, even
@@ -51,11 +39,11 @@ class backup_and_restore : public callback {
   explicit backup_and_restore(std::string path, backup_options const& o = {});
   /// Options with a wrong name or value. Clang takes such options for the ellipsis, and GCC takes them for the array.
 #if defined(__clang__) && !defined(__CUDACC__)
-  template <class Options = detail::backup_has_only>
+  template <class Options = broken::options_of::backup_and_restore>
   backup_and_restore(std::string const& path, ...) = delete;
 #elif !defined(__CUDACC__)
   template <int Given>
-  backup_and_restore(std::string const& path, detail::backup_has_only const (&options)[Given]) = delete;
+  backup_and_restore(std::string const& path, broken::options_of::backup_and_restore const (&options)[Given]) = delete;
 #endif
 
   void on_restore(fit_run& run) override;

@@ -10,7 +10,6 @@
 #include <dsl/rules/broken_training.hpp>
 #include <dsl/training/callback_state.hpp>
 #include <dsl/training/predictor.hpp>
-#include <dsl/training/trainer_arguments.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -168,10 +167,10 @@ template <class Weights, class Path>
 inline constexpr bool save_weights_takes<Weights, Path> =
     std::is_convertible_v<Weights, trainer&> && std::is_convertible_v<Path, std::string const&>;
 template <class... Given>
-inline constexpr bool load_weights_takes = false;
+inline constexpr bool load_weights_takes = save_weights_takes<Given...>;
 template <class Weights, class Path>
-inline constexpr bool load_weights_takes<Weights, Path> =
-    one_of_them<Weights, trainer&, predictor&, engine&> && std::is_convertible_v<Path, std::string const&>;
+  requires(std::is_convertible_v<Weights, predictor&> || std::is_convertible_v<Weights, engine&>)
+inline constexpr bool load_weights_takes<Weights, Path> = std::is_convertible_v<Path, std::string const&>;
 
 }  // namespace dsl::detail::TYPENET_MODE
 

@@ -5,7 +5,7 @@
 #include <dsl/io/checkpoint.hpp>
 #include <dsl/io/save_freq.hpp>
 #include <dsl/rules/broken_training.hpp>
-#include <dsl/rules/wrong_options.hpp>
+#include <dsl/rules/option_names.hpp>
 #include <dsl/training/metrics.hpp>
 
 #include <cstdint>
@@ -40,12 +40,6 @@ struct model_checkpoint_options {
 }  // namespace dsl::TYPENET_MODE
 
 namespace dsl::detail::TYPENET_MODE {
-
-using model_checkpoint_has_only =
-    broken::has_only_these_options<broken::field::save_best_only, broken::field::save_weights_only,
-                                   broken::field::save_freq, broken::field::mode,
-                                   broken::field::initial_value_threshold, broken::field::writer,
-                                   broken::field::written, broken::field::verbose, broken::field::out>;
 
 /// Throws option_error if a width or precision in a name, such as the 02 of {epoch:02d}, is above 255, the number of
 /// characters that a file name may have: formatting it could need all memory.
@@ -131,11 +125,11 @@ class model_checkpoint : public detail::model_checkpoint_on {
       : model_checkpoint_on(std::move(path), {}, detail::monitored<Monitor>::value({})) {}
   /// Options with a wrong name or value. Clang takes such options for the ellipsis, and GCC takes them for the array.
 #if defined(__clang__) && !defined(__CUDACC__)
-  template <class Options = detail::model_checkpoint_has_only>
+  template <class Options = broken::options_of::model_checkpoint>
   model_checkpoint(std::string const& path, ...) = delete;
 #elif !defined(__CUDACC__)
   template <int Given>
-  model_checkpoint(std::string const& path, detail::model_checkpoint_has_only const (&options)[Given]) = delete;
+  model_checkpoint(std::string const& path, broken::options_of::model_checkpoint const (&options)[Given]) = delete;
 #endif
 };
 

@@ -40,6 +40,9 @@ struct pipeline_takes_a_network {
 
 /// Stands for an argument that is absent.
 struct nothing;
+/// Stand for options in braces, and for an argument that is absent or is such options.
+struct options_in_braces;
+struct nothing_or_options;
 
 template <class Found, bool IsExecutor>
 struct compile_takes_an_executor {

@@ -55,9 +55,8 @@ std::unique_ptr<engine> make_towers(Executor const& on, graph_view const& g, eng
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Satisfied by a network type that says how many towers it has: replicate<G, ...>.
-template <class Network>
-concept replicated = !is_plain_network<Network> && requires { Network::replicas; };
+template <>
+inline constexpr bool is_towers<towers> = true;
 
 /// Returns the towers of a training run, from the network's type and the argument t. Devices and processes come from t.
 /// If the type is a replicate<...>, it determines the number of towers and the policy, which t may omit. Throws
@@ -78,57 +77,12 @@ towers towers_of(towers t) {
   return t;
 }
 
+/// Throws option_error if there are too few devices, or if the network is a replicate<G, ...> and `given` has another
+/// number of towers or another policy. In `given`, the defaults 1 and host_merge mean that no number and no policy is
+/// given.
+template <class Network, class Executor, class... Towers>
+std::unique_ptr<engine> make_engines(Executor const& on, engine_options const& o, Towers const&... given) {
+  return make_towers<operations_in<Network>()>(on, Network::view(), o, towers_of<Network>(towers{given...}));
+}
+
 }  // namespace dsl::detail::TYPENET_MODE
-
-namespace dsl::TYPENET_MODE {
-
-/// Prepares a network for training on several devices. Throws option_error if there are too few devices, or if the
-/// network is a replicate<G, ...> and the argument has another number of towers or another policy. In the argument, the
-/// defaults 1 and host_merge mean that no number and no policy is given.
-template <class Network, executor Executor, optimizer Optimizer, std::same_as<towers> Towers>
-auto compile(Executor const& on, Optimizer const& optimizer, Towers const& t, compile_options const& o) {
-  static_assert(alignof(typename detail::first_words<Network>::type) > 0);
-  detail::require_budgets_are_kept<Network, Executor>();
-  if constexpr (Network::is_sound)
-    static_assert(detail::sound<Network, Executor, true>(),
-                  "plan: typenet made a plan that its own checker refuses; please report the network");
-  engine_options engine = detail::options_of<Network>(optimizer.rule(), o);
-  return trainer{
-      make_towers<detail::operations_in<Network>()>(on, Network::view(), engine, detail::towers_of<Network>(t)),
-      static_cast<double>(optimizer.learning_rate)};
-}
-template <class Network, executor Executor, optimizer Optimizer, std::same_as<towers> Towers>
-auto compile(Executor const& on, Optimizer const& optimizer, Towers const& t) {
-  static_assert(alignof(typename detail::first_words<Network>::type) > 0);
-  static_assert(alignof(typename detail::loss_words<Network>::type) > 0);
-  return compile<Network>(on, optimizer, t, compile_options{});
-}
-/// Prepares a replicate<G, ...> for training on devices 0, 1, 2, ... of this process.
-template <detail::replicated Network, executor Executor, optimizer Optimizer>
-auto compile(Executor const& on, Optimizer const& optimizer, compile_options const& o) {
-  static_assert(alignof(typename detail::first_words<Network>::type) > 0);
-  return compile<Network>(on, optimizer, towers{}, o);
-}
-template <detail::replicated Network, executor Executor, optimizer Optimizer>
-auto compile(Executor const& on, Optimizer const& optimizer) {
-  static_assert(alignof(typename detail::first_words<Network>::type) > 0);
-  return compile<Network>(on, optimizer, towers{});
-}
-/// Prepares a network for training in several towers on native{}. The towers share the processors among them.
-template <class Network, optimizer Optimizer, std::same_as<towers> Towers>
-auto compile(Optimizer const& optimizer, Towers const& t, compile_options const& o) {
-  static_assert(alignof(typename detail::first_words<Network>::type) > 0);
-  return compile<Network>(native{}, optimizer, t, o);
-}
-template <class Network, optimizer Optimizer, std::same_as<towers> Towers>
-auto compile(Optimizer const& optimizer, Towers const& t) {
-  static_assert(alignof(typename detail::first_words<Network>::type) > 0);
-  return compile<Network>(native{}, optimizer, t);
-}
-template <class Thing, executor Executor, optimizer Optimizer, std::same_as<towers> Towers>
-  requires(!is_network<Thing>)
-auto compile(Executor const& on, Optimizer const& optimizer, Towers const&, compile_options const& o) {
-  return compile<Thing>(on, optimizer, o);
-}
-
-}  // namespace dsl::TYPENET_MODE

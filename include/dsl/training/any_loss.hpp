@@ -6,7 +6,7 @@
 #include <dsl/executors/custom_loss.hpp>
 #include <dsl/plan/plan.hpp>
 #include <dsl/rules/broken_training.hpp>
-#include <dsl/rules/wrong_options.hpp>
+#include <dsl/rules/broken_options.hpp>
 
 #include <concepts>
 #include <cstddef>

@@ -4,7 +4,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/print.hpp>
 #include <dsl/rules/broken_training.hpp>
-#include <dsl/rules/wrong_options.hpp>
+#include <dsl/rules/option_names.hpp>
 #include <dsl/training/callback_state.hpp>
 #include <dsl/training/metrics.hpp>
 
@@ -32,11 +32,6 @@ struct early_stopping_options {
 }  // namespace dsl::TYPENET_MODE
 
 namespace dsl::detail::TYPENET_MODE {
-
-using early_stopping_has_only =
-    broken::has_only_these_options<broken::field::patience, broken::field::min_delta, broken::field::mode,
-                                   broken::field::baseline, broken::field::restore_best_weights,
-                                   broken::field::start_from_epoch, broken::field::verbose>;
 
 /// The part of early_stopping that does not depend on the metric's type.
 class early_stopping_on : public callback {
@@ -95,11 +90,11 @@ class early_stopping : public detail::early_stopping_on {
       : early_stopping_on({}, detail::monitored<Monitor>::value({})) {}
   /// Options with a wrong name or value. Clang takes such options for the ellipsis, and GCC takes them for the array.
 #if defined(__clang__) && !defined(__CUDACC__)
-  template <class Options = detail::early_stopping_has_only>
+  template <class Options = broken::options_of::early_stopping>
   explicit early_stopping(...) = delete;
 #elif !defined(__CUDACC__)
   template <int Given>
-  explicit early_stopping(detail::early_stopping_has_only const (&options)[Given]) = delete;
+  explicit early_stopping(broken::options_of::early_stopping const (&options)[Given]) = delete;
 #endif
 };
 

@@ -6,10 +6,10 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/training/callback.hpp>
 #include <dsl/training/evaluation_metric.hpp>
-#include <dsl/training/spoken_options.hpp>
 #include <dsl/training/weight_average.hpp>
 
 #include <optional>
+#include <vector>
 
 namespace dsl::TYPENET_MODE {
 
@@ -19,11 +19,11 @@ struct fit_options {
   int epochs = 1;
   int batch_size = 64;
   /// The address of a data set that is evaluated as a whole after each epoch: &test.
-  detail::validation_data validation{};
+  dataset const* validation = nullptr;
   /// Metrics of the validation data, after each epoch: {dsl::f1_score<>{}}.
-  detail::option_list<broken::field::metrics, metric_handle> metrics{};
+  std::vector<metric_handle> metrics{};
   augmentation augment{};
-  detail::option_list<broken::field::callbacks, callback_handle> callbacks{};
+  std::vector<callback_handle> callbacks{};
   std::optional<weight_average> average{};  // validates with, and keeps, the mean of many steps' weights
   bool shuffle = true;
   int prefetch = 2;  // batches prepared by background threads while a step runs

@@ -9,7 +9,7 @@
 #include <dsl/rules/broken_training.hpp>
 #include <dsl/training/compile.hpp>
 #include <dsl/training/trainer.hpp>
-#include <dsl/training/trainer_arguments.hpp>
+#include <dsl/training/trainer_diagnostics.hpp>
 
 #include <initializer_list>
 #include <memory>
@@ -81,15 +81,15 @@ engine_options predicting(std::shared_ptr<shared_weights> weights) {
   o.weights = std::move(weights);
   return o;
 }
-/// Whether make_predictor<Network>() can be called with these arguments.
-template <class Network, class... Given>
+/// Whether make_predictor() can be called with these arguments.
+template <class... Given>
 inline constexpr bool make_predictor_takes = false;
-template <class Network, class On>
-inline constexpr bool make_predictor_takes<Network, On> =
-    !std::is_same_v<Network, broken::nothing> && executor<std::remove_cvref_t<On>>;
-template <class Network, class On, class Weights>
-inline constexpr bool make_predictor_takes<Network, On, Weights> =
-    make_predictor_takes<Network, On> && one_of_them<Weights, trainer&, std::shared_ptr<shared_weights> const&>;
+template <class On>
+inline constexpr bool make_predictor_takes<On> = executor<std::remove_cvref_t<On>>;
+template <class On, class Weights>
+inline constexpr bool make_predictor_takes<On, Weights> =
+    make_predictor_takes<On> && (std::is_convertible_v<Weights, trainer&> ||
+                                 std::is_convertible_v<Weights, std::shared_ptr<shared_weights> const&>);
 
 /// Throws executor_error unless the engine uses `wanted` as its weights.
 void require_shared(engine& e, std::shared_ptr<shared_weights> const& wanted);
@@ -100,39 +100,47 @@ void copy_weights(engine& from, engine& to);
 
 namespace dsl::TYPENET_MODE {
 
-/// Prepares a network for prediction on an executor. The predictor has no weights yet: load them from a file.
+/// The type of make_predictor<Network>, a class for the same reason as `compiler`.
+template <class Network>
+struct predictor_maker {
+  /// Returns a predictor that has no weights yet: load them from a file.
+  template <executor Executor>
+  predictor operator()(Executor const& on) const {
+    detail::require_budgets_are_kept<Network, Executor>();
+    return predictor(detail::make_engine<detail::operations_in<Network>()>(on, Network::view(),
+                                                                           detail::predicting<Network>(nullptr)));
+  }
+  /// Returns a predictor that reads the weights of another predictor or of a trainer's engine. Both must be of the same
+  /// network; their instruction sets and numbers of threads may differ. Throws option_error or executor_error if the
+  /// weights cannot be shared.
+  ///   auto q = dsl::make_predictor<model>(dsl::native{.threads = 1}, p.weights());
+  template <executor Executor>
+  predictor operator()(Executor const& on, std::shared_ptr<shared_weights> const& weights) const {
+    detail::require_budgets_are_kept<Network, Executor>();
+    auto made = detail::make_engine<detail::operations_in<Network>()>(on, Network::view(),
+                                                                      detail::predicting<Network>(weights));
+    detail::require_shared(*made, weights);
+    return predictor(std::move(made));
+  }
+  /// Returns a predictor with a copy of a trainer's weights. Training the trainer further does not change the copy.
+  template <executor Executor>
+  predictor operator()(Executor const& on, trainer& trained) const {
+    predictor made = (*this)(on);
+    detail::copy_weights(trained.engine(), made.engine());
+    return made;
+  }
+  /// Reports wrong arguments.
+  template <class... Given>
+    requires(!detail::make_predictor_takes<Given...>)
+  predictor operator()(Given&&...) const
+      noexcept(sizeof(broken::make_predictor_takes_an_executor<Network, false, Given...>) != 0);
+};
+
+/// Prepares a network for prediction on an executor.
 ///   auto p = dsl::make_predictor<model>(dsl::native{.threads = 1});
 ///   dsl::load_weights(p, "model.weights");
-template <class Network, executor Executor>
-predictor make_predictor(Executor const& on) {
-  detail::require_budgets_are_kept<Network, Executor>();
-  return predictor(
-      detail::make_engine<detail::operations_in<Network>()>(on, Network::view(), detail::predicting<Network>(nullptr)));
-}
-/// Prepares a predictor that reads the weights of another predictor or of a trainer's engine. Both must be of the same
-/// network; their instruction sets and numbers of threads may differ. Throws option_error or executor_error if the
-/// weights cannot be shared.
-///   auto q = dsl::make_predictor<model>(dsl::native{.threads = 1}, p.weights());
-template <class Network, executor Executor>
-predictor make_predictor(Executor const& on, std::shared_ptr<shared_weights> const& weights) {
-  detail::require_budgets_are_kept<Network, Executor>();
-  auto made =
-      detail::make_engine<detail::operations_in<Network>()>(on, Network::view(), detail::predicting<Network>(weights));
-  detail::require_shared(*made, weights);
-  return predictor(std::move(made));
-}
-/// Prepares a predictor with a copy of a trainer's weights. Training the trainer further does not change the copy.
-template <class Network, executor Executor>
-predictor make_predictor(Executor const& on, trainer& trained) {
-  predictor made = make_predictor<Network>(on);
-  detail::copy_weights(trained.engine(), made.engine());
-  return made;
-}
-/// Reports arguments that make_predictor does not take, and that there is no network.
-template <class Network = broken::nothing, class... Given>
-  requires(!detail::make_predictor_takes<Network, Given...>)
-predictor make_predictor(Given&&...) noexcept(
-    sizeof(broken::make_predictor_takes_an_executor<Network, false, Given...>) != 0);
+template <class Network>
+inline constexpr predictor_maker<Network> make_predictor{};
 
 }  // namespace dsl::TYPENET_MODE
 

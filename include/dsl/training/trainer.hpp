@@ -8,13 +8,12 @@
 #include <dsl/detail/owner.hpp>
 #include <dsl/detail/zeros.hpp>
 #include <dsl/executors/engine.hpp>
-#include <dsl/training/any_options.hpp>
 #include <dsl/training/batch_checks.hpp>
 #include <dsl/training/callback.hpp>
 #include <dsl/training/checks.hpp>
 #include <dsl/training/evaluation.hpp>
 #include <dsl/training/fit_options.hpp>
-#include <dsl/training/trainer_arguments.hpp>
+#include <dsl/training/trainer_diagnostics.hpp>
 
 #include <cstdint>
 #include <initializer_list>
@@ -44,36 +43,16 @@ class trainer {
   /// normalisation of the data is stored with the weights.
   history fit(dataset const& data, fit_options const& options = {});
 
-  /// Reports which argument is wrong.
-  template <int = 0>
-  history fit(dataset const& data, detail::any_fit_options const& wrong);
-  template <class... Given>
-    requires(!detail::fit_takes<Given...>)
-  history fit(Given const&...) noexcept(sizeof(broken::fit_takes_data_and_options<false, Given...>) != 0);
-  template <class Data>
-    requires(!std::is_convertible_v<Data const&, dataset const&>)
-  history fit(Data const&,
-              fit_options const&) noexcept(sizeof(broken::fit_takes_data_and_options<false, Data, fit_options>) != 0);
-  template <class Data, class Labels>
-  history fit(Data const&, Labels const&, detail::any_fit_options const&) noexcept(
-      sizeof(broken::fit_takes_data_and_options<false, Data, Labels, fit_options>) != 0);
-  /// Options with a name that neither fit() nor another framework has. The compiler prints the options that there are.
-#ifdef __CUDACC__
-  template <int = 0>
-  history fit(detail::anything const&,
-              broken::has_only_these_options<
-                  broken::field::epochs, broken::field::batch_size, broken::field::validation, broken::field::metrics,
-                  broken::field::augment, broken::field::callbacks, broken::field::average, broken::field::shuffle,
-                  broken::field::prefetch, broken::field::loader_threads, broken::field::cache,
-                  broken::field::initial_epoch> const& options) = delete;
-#else
-  /// Clang takes such a list for the ellipsis, and GCC takes a list whose values have an error of their own.
-  template <class Options = detail::fit_has_only>
-  history fit(detail::anything const&, ...) = delete;
-#ifndef __clang__
-  template <int Given>
-  history fit(detail::anything const&, detail::fit_has_only const (&options)[Given]) = delete;
-#endif
+  /// Reports wrong arguments. The last parameter, which no call gives, lets nvcc print the options that there are.
+  template <class Data = detail::anything, class Options = detail::fit_in_braces, class Third = detail::fit_in_braces>
+    requires detail::wrong_fit<Data, Options, Third>
+  history fit(Data const& = {}, Options const& = {}, Third const& = {},
+              typename detail::in_braces<broken::options_of::fit>::type const& =
+                  {}) noexcept(sizeof(typename detail::fit_diagnostic<Data, Options, Third>::type) != 0);
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
+  /// Prints the options that there are if one has another name. GCC takes such options for the array.
+  template <int Options>
+  history fit(detail::anything const&, broken::options_of::fit const (&options)[Options]) = delete;
 #endif
 
   /// Returns the mean loss and accuracy over all samples, in inference mode. A short last batch counts by its number of
@@ -87,7 +66,7 @@ class trainer {
   scores evaluate(Given&&...) noexcept(sizeof(broken::evaluate_takes_a_data_set<false, Given...>) != 0);
   template <int Given = 0>
   scores evaluate(dataset const&, detail::options_in_braces const&) noexcept(
-      sizeof(broken::evaluate_takes_a_data_set<Given != 0, dataset, detail::options_in_braces>) != 0);
+      sizeof(broken::evaluate_takes_a_data_set<Given != 0, dataset, broken::options_in_braces>) != 0);
   /// Returns the network's outputs for all samples, (size, outputs): for a classifier, the probabilities of the
   /// classes.
   std::vector<float> predict(dataset const& data, int batch_size = 64);
@@ -97,7 +76,7 @@ class trainer {
   std::vector<float> predict(Given&&...) noexcept(sizeof(broken::predict_takes_a_data_set<false, Given...>) != 0);
   template <int Given = 0>
   std::vector<float> predict(dataset const&, detail::options_in_braces const&) noexcept(
-      sizeof(broken::predict_takes_a_data_set<Given != 0, dataset, detail::options_in_braces>) != 0);
+      sizeof(broken::predict_takes_a_data_set<Given != 0, dataset, broken::options_in_braces>) != 0);
   /// Reports the numbers of a sample in braces, which would otherwise become the members of a dataset.
   template <int Given = 0>
   std::vector<float> predict(std::initializer_list<float>) noexcept(
