@@ -218,11 +218,11 @@ inline constexpr bool is_plain_network<network<Input, Layers...>> = true;
 /// Names the class with the error message for a network, before anything instantiates the network itself: each template
 /// in between is one more line that compilers print before the sentence.
 template <class Network>
-struct first_words {
+struct network_diagnostic {
   using type = rules::nothing;
 };
 template <class Input, class... Layers>
-struct first_words<network<Input, Layers...>>
+struct network_diagnostic<network<Input, Layers...>>
     : rules::explain<checked<Input, Layers...>::why.broken, checked<Input, Layers...>> {};
 
 /// The number of micro-batches: 1, except for a pipeline<M, ...>.

@@ -111,8 +111,8 @@ template <class Network, class... Given>
 constexpr auto wrong_call() {
   if constexpr (!is_network<Network>)
     return rules::says<broken::compile_takes_a_network<Network, false>>{};
-  else if constexpr (!std::is_same_v<typename first_words<Network>::type, rules::nothing>)
-    return first_words<Network>{};
+  else if constexpr (!std::is_same_v<typename network_diagnostic<Network>::type, rules::nothing>)
+    return network_diagnostic<Network>{};
   else if constexpr (compile_takes<Given..., compile_options>)  // no options are given
     return loss_diagnostic<Network>{};
   else if constexpr (compile_takes<Given...> || !(is_known<Given> && ...) ||
