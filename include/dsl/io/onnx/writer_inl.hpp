@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/detail/mode.hpp>
+#include <dsl/graph/facts.hpp>
 #include <dsl/graph/place.hpp>
 #include <dsl/io/onnx/library.hpp>
 #include <dsl/io/onnx/names.hpp>
