@@ -6,6 +6,7 @@
 #include "support/random_graph.hpp"
 
 #include <dsl/dsl.hpp>
+#include <dsl/executors/native/split_task.hpp>
 #include <dsl/executors/reference/loops.hpp>
 
 #include <cmath>
@@ -39,6 +40,7 @@ struct allowance {
   bool or_more, forward_in_place, gradient_in_place, gradient_over_input;
   operations::slices slices;
   operations::renames renames;
+  plain::parts_of parts = plain::parts_of::none;
   int optional = 0;
 };
 
@@ -82,19 +84,20 @@ std::vector<example> examples() {
   constexpr shape s{4, 3, 2};
   constexpr auto always = slices::always, never = slices::never;
   constexpr auto no = renames::never;
+  constexpr auto none = plain::parts_of::none, samples = plain::parts_of::samples, channels = plain::parts_of::channels;
   std::vector<example> all{
       {{.kind = op::conv2d, .window = {2, 2, 1, 0, 0}, .groups = 2},
        {s},
        {2, 2, 1},
-       {"conv2d", makes::windows, 1, false, false, false, false, slices::where_the_library_does, no, 1}},
+       {"conv2d", makes::windows, 1, false, false, false, false, slices::where_the_library_does, no, none, 1}},
       {{.kind = op::conv2d, .window = {2, 2, 1, 1, 0, 2, 2, 1}, .groups = 2},
        {s},
        {2, 3, 1},
-       {"conv2d", makes::windows, 1, false, false, false, false, slices::where_the_library_does, no, 1}},
+       {"conv2d", makes::windows, 1, false, false, false, false, slices::where_the_library_does, no, none, 1}},
       {{.kind = op::conv2d_transpose, .window = {2, 3, 2, 1, 1}, .groups = 2},
        {s},
        {2, 5, 3},
-       {"conv2d_transpose", makes::stretched, 1, false, false, false, false, always, no, 1}},
+       {"conv2d_transpose", makes::stretched, 1, false, false, false, false, always, no, samples, 1}},
       {{.kind = op::batch_norm, .epsilon = 0.1, .momentum = 0.7},
        {s},
        s,
@@ -106,49 +109,62 @@ std::vector<example> examples() {
       {{.kind = op::max_pool2d, .window = {2, 2, 1, 0, 0}},
        {s},
        {4, 2, 1},
-       {"max_pool2d", makes::pooled, 1, false, false, false, false, always, no}},
+       {"max_pool2d", makes::pooled, 1, false, false, false, false, always, no, channels}},
       {{.kind = op::max_pool2d, .window = {3, 2, 1, 1, 0}},
        {s},
        {4, 3, 1},
-       {"max_pool2d", makes::pooled, 1, false, false, false, false, always, no}},
+       {"max_pool2d", makes::pooled, 1, false, false, false, false, always, no, channels}},
       {{.kind = op::avg_pool2d, .window = {3, 2, 1, 1, 0}},
        {s},
        {4, 3, 2},
-       {"avg_pool2d", makes::pooled, 1, false, false, false, false, always, no}},
+       {"avg_pool2d", makes::pooled, 1, false, false, false, false, always, no, channels}},
       {{.kind = op::avg_pool2d, .window = {3, 2, 2, 1, 1}, .counts_padding = false},
        {s},
        {4, 2, 2},
-       {"avg_pool2d", makes::pooled, 1, false, false, false, false, always, no}},
+       {"avg_pool2d", makes::pooled, 1, false, false, false, false, always, no, channels}},
       {{.kind = op::dropout, .rate = 0.5},
        {s},
        s,
-       {"dropout", makes::same_shape, 1, false, true, true, false, slices::in_training, renames::in_inference}},
+       {"dropout", makes::same_shape, 1, false, true, true, false, slices::in_training, renames::in_inference,
+        channels}},
       {{.kind = op::flatten},
        {s},
        {24},
-       {"flatten", makes::flat, 1, false, false, false, false, never, renames::without_blocks}},
+       {"flatten", makes::flat, 1, false, false, false, false, never, renames::without_blocks, samples}},
       {{.kind = op::dense}, {{4}}, {3}, {"dense", makes::units, 1, false, false, false, false, never, no}},
-      {{.kind = op::softmax}, {s}, s, {"softmax", makes::same_shape, 1, false, false, false, false, never, no}},
-      {{.kind = op::add}, {s, s}, s, {"add", makes::common_shape, 2, true, false, false, false, always, no}},
-      {{.kind = op::add}, {s, s, s}, s, {"add", makes::common_shape, 2, true, false, false, false, always, no}},
-      {{.kind = op::transfer}, {s}, s, {"transfer", makes::same_shape, 1, false, false, false, false, always, no}},
-      {{.kind = op::multiply}, {s, {4}}, s, {"multiply", makes::broadcast, 2, false, false, false, false, always, no}},
+      {{.kind = op::softmax},
+       {s},
+       s,
+       {"softmax", makes::same_shape, 1, false, false, false, false, never, no, samples}},
+      {{.kind = op::add}, {s, s}, s, {"add", makes::common_shape, 2, true, false, false, false, always, no, channels}},
+      {{.kind = op::add},
+       {s, s, s},
+       s,
+       {"add", makes::common_shape, 2, true, false, false, false, always, no, channels}},
+      {{.kind = op::transfer},
+       {s},
+       s,
+       {"transfer", makes::same_shape, 1, false, false, false, false, always, no, channels}},
+      {{.kind = op::multiply},
+       {s, {4}},
+       s,
+       {"multiply", makes::broadcast, 2, false, false, false, false, always, no, samples}},
       {{.kind = op::multiply},
        {{1, 3, 2}, {4}},
        s,
-       {"multiply", makes::broadcast, 2, false, false, false, false, always, no}},
+       {"multiply", makes::broadcast, 2, false, false, false, false, always, no, samples}},
       {{.kind = op::layer_norm, .epsilon = 0.1},
        {s},
        s,
-       {"layer_norm", makes::same_shape, 1, false, true, true, true, always, no}},
+       {"layer_norm", makes::same_shape, 1, false, true, true, true, always, no, samples}},
       {{.kind = op::group_norm, .epsilon = 0.1, .groups = 2},
        {s},
        s,
-       {"group_norm", makes::same_shape, 1, false, true, true, true, always, no}},
+       {"group_norm", makes::same_shape, 1, false, true, true, true, always, no, samples}},
       {{.kind = op::local_response_norm, .rate = 0.5, .epsilon = 1.5, .groups = 3, .power = 0.75},
        {s},
        s,
-       {"local_response_norm", makes::same_shape, 1, false, false, false, false, always, no}},
+       {"local_response_norm", makes::same_shape, 1, false, false, false, false, always, no, samples}},
       {{.kind = op::channel_scale},
        {s},
        s,
@@ -156,16 +172,16 @@ std::vector<example> examples() {
       {{.kind = op::stochastic_depth, .rate = 0.5},
        {s},
        s,
-       {"stochastic_depth", makes::same_shape, 1, false, true, true, false, slices::in_training,
-        renames::in_inference}},
+       {"stochastic_depth", makes::same_shape, 1, false, true, true, false, slices::in_training, renames::in_inference,
+        samples}},
       {{.kind = op::channel_slice, .first_channel = 1},
        {s},
        {2, 3, 2},
-       {"channel_slice", makes::sliced, 1, false, false, false, false, always, no}},
+       {"channel_slice", makes::sliced, 1, false, false, false, false, always, no, samples}},
       {{.kind = op::channel_shuffle, .groups = 2},
        {s},
        s,
-       {"channel_shuffle", makes::same_shape, 1, false, false, false, false, always, no}},
+       {"channel_shuffle", makes::same_shape, 1, false, false, false, false, always, no, samples}},
       {{.kind = op::attention, .groups = 2},
        {{12, 3, 2}},
        s,
@@ -199,27 +215,27 @@ std::vector<example> examples() {
       {{.kind = op::merge_pixels},
        {{2, 4, 6}},
        {8, 2, 3},
-       {"merge_pixels", makes::merged, 1, false, false, false, false, always, no}},
+       {"merge_pixels", makes::merged, 1, false, false, false, false, always, no, samples}},
       {{.kind = op::class_token},
        {s},
        {4, 1, 7},
-       {"class_token", makes::with_token, 1, false, false, false, false, always, no}},
+       {"class_token", makes::with_token, 1, false, false, false, false, always, no, samples}},
       {{.kind = op::embedding, .groups = 16},
        {{1, 3, 2}},
        s,
-       {"embedding", makes::looked_up, 1, false, false, false, false, always, no}},
+       {"embedding", makes::looked_up, 1, false, false, false, false, always, no, samples}},
       {{.kind = op::position_embedding},
        {s},
        s,
-       {"position_embedding", makes::same_shape, 1, false, true, true, false, always, no}},
+       {"position_embedding", makes::same_shape, 1, false, true, true, false, always, no, samples}},
       {{.kind = op::token_slice, .first_channel = 2},
        {s},
        {4, 1, 3},
-       {"token_slice", makes::some_tokens, 1, false, false, false, false, always, no}},
+       {"token_slice", makes::some_tokens, 1, false, false, false, false, always, no, samples}},
       {{.kind = op::transpose_tokens},
        {s},
        {6, 1, 4},
-       {"transpose_tokens", makes::transposed, 1, false, false, false, false, always, no}},
+       {"transpose_tokens", makes::transposed, 1, false, false, false, false, always, no, samples}},
       {{.kind = op::lstm},
        {{3, 1, 3}},
        {2, 1, 3},
@@ -237,11 +253,11 @@ std::vector<example> examples() {
       {{.kind = op::upsample_nearest},
        {s},
        {4, 6, 6},
-       {"upsample2d", makes::enlarged, 1, false, false, false, false, always, no}},
+       {"upsample2d", makes::enlarged, 1, false, false, false, false, always, no, channels}},
       {{.kind = op::upsample_bilinear},
        {s},
        {4, 9, 4},
-       {"bilinear upsample2d", makes::enlarged, 1, false, false, false, false, always, no}},
+       {"bilinear upsample2d", makes::enlarged, 1, false, false, false, false, always, no, channels}},
       {{.kind = op::input}, {}, s, {"input", makes::any_shape, 0, false, false, false, false, never, no}},
       {{.kind = op::concat}, {s, s}, {8, 3, 2}, {"concat", makes::joined, 2, true, false, false, false, always, no}},
       {{.kind = op::custom, .custom = &detail::custom_op_of<grown>},
@@ -256,7 +272,7 @@ std::vector<example> examples() {
     all.push_back({{.kind = op::activation, .function = static_cast<function>(f), .rate = 0.3},
                    {s},
                    s,
-                   {words[f], makes::same_shape, 1, false, true, true, false, always, no}});
+                   {words[f], makes::same_shape, 1, false, true, true, false, always, no, channels}});
   return all;
 }
 
@@ -286,7 +302,8 @@ class bench {
   numbers states = numbers(128, nan);
   std::vector<std::uint8_t> argmax = std::vector<std::uint8_t>(64, 2);  // a position within the picture
   std::uint64_t seed = 1;
-  int missing = -1;  // an optional role that the node omits
+  int missing = -1;                               // an optional role that the node omits
+  plain::parts_of parts = plain::parts_of::none;  // in which the loops run, if the step can be divided
   node& of() { return n_; }
 
   /// Runs the forward pass: in training with what the row keeps, in inference without. `slice` writes among channels of
@@ -306,7 +323,7 @@ class bench {
     if (training && r_.kept == kept::statistics) b.statistics = statistics.data();
     if (training && r_.kept == kept::states) b.states = states.data();
     if (training && r_.kept == kept::argmax) b.argmax.narrow = {argmax.data(), e_.out, batch, 1, e_.out.channels, 0};
-    e_.loops.forward(b, context());
+    run(e_.loops.forward, b);
     if (slice == 0) return;
     double neighbours = 0;
     for (double v : wide) neighbours += v == 7 ? 0 : 1;
@@ -352,13 +369,15 @@ class bench {
         b.gradients[index(k)] = gradients[index(k)].data();
       }
       if (missing >= 0) b.parameters[missing] = b.gradients[missing] = nullptr;
-      b.statistics = statistics.data();
+      if (parts == plain::parts_of::none || r_.kept == kept::statistics) b.statistics = statistics.data();
+      for (role k : all_roles)
+        if (parts != plain::parts_of::none && what == action::backward) b.gradients[index(k)] = nullptr;  // frozen
       b.states = states.data();
       b.argmax.narrow = {argmax.data(), e_.out, batch, 1, e_.out.channels, 0};
       b.dy = seen(dy, e_.out);
       b.to = made(to, e_.in[static_cast<std::size_t>(edge)]);
       b.accumulate = accumulate;
-      loop(b, context());
+      run(loop, b);
     }
     return to;
   }
@@ -393,6 +412,19 @@ class bench {
   }
   plain::step_context context() const {
     return {.draw = {seed, 0, 0, static_cast<float>(n_.rate), 0}, .momentum = n_.momentum};
+  }
+
+  /// Runs a loop on the whole step, or on its parts from the last to the first.
+  void run(plain::loops<double>::loop loop, host::bound_step<double> const& b) const {
+    plain::parts_of const by = native_cpu::parts(b, parts);
+    if (by == plain::parts_of::none || !b.to.data) return loop(b, context());
+    int const each = by == plain::parts_of::samples ? 1 : b.to.shape.channels;
+    for (int i = batch * each - 1; i >= 0; --i) {
+      plain::step_context c = context();
+      c.draw.first += static_cast<std::uint32_t>(i / each);
+      c.first_channel = i % each;
+      loop(native_cpu::part_of(b, i / each, i % each, by == plain::parts_of::samples ? 0 : 1), c);
+    }
   }
 
   example const& e_;
@@ -539,6 +571,10 @@ std::string fault_of(example const& e, row const& r) {
     b.forward();
     if (!same(b.y, b.in[0])) return "renames";
   }
+  for (bool training : {true, false}) {
+    auto const whole = training ? y : inferred;
+    if (!same(y_of([&](bench& b) { b.parts = e.loops.parts; }, training), whole)) return "parts";
+  }
   if (steps == gradient_steps::copies) return r.parameters_read == 0 ? "" : "parameters_read";
 
   // ---- backward
@@ -564,6 +600,10 @@ std::string fault_of(example const& e, row const& r) {
     numbers sums = b.backward(edge, true);
     for (double& v : sums) v -= 10;
     if (!same(sums, dx, 1e-12)) return "accumulate";
+    if (bench c = b; e.loops.parts != plain::parts_of::none) {
+      c.parts = e.loops.parts;
+      if (!same(c.backward(edge), dx)) return "parts";
+    }
     auto const noticed = [&](values hidden, int hidden_parameter) {
       numbers const again = b.backward(edge, false, hidden, hidden_parameter);
       bool differs = !same(again, dx);
@@ -606,7 +646,7 @@ bool is_allowed(example const& e, row const& r) {
   return std::string(r.name) == a.name && r.output == a.output && r.inputs == a.inputs && r.or_more == a.or_more &&
          r.forward_in_place == a.forward_in_place && r.gradient_in_place == a.gradient_in_place &&
          r.gradient_over_input == a.gradient_over_input && r.slices == a.slices && r.renames == a.renames &&
-         r.optional == a.optional && (e.of.kind != op::custom || r.gives_probabilities);
+         r.optional == a.optional && e.loops.parts == a.parts && (e.of.kind != op::custom || r.gives_probabilities);
 }
 
 struct mutant {
@@ -673,6 +713,7 @@ TEST_CASE("operations: every row is what its loops do", "[operations]") {
     CHECK(is_allowed(e, r));
     seen[static_cast<std::size_t>(e.of.kind)] = true;
   }
+  CHECK(plain::loops_of<double>(op::window_offsets).parts == plain::parts_of::samples);
   for (std::size_t i = 0; i < seen.size(); ++i) {
     INFO(table[i].name);
     CHECK(seen[i]);
@@ -697,6 +738,13 @@ TEST_CASE("operations: a row with any field changed is noticed", "[operations]")
       bool const belied = !fault_of(e, m.with).empty();
       CHECK((belied || !is_allowed(e, m.with)));
       by_loops += belied, ++all;
+    }
+  for (example e : examples())
+    for (plain::parts_of const stated = e.loops.parts;
+         plain::parts_of other : {plain::parts_of::none, plain::parts_of::samples, plain::parts_of::channels}) {
+      INFO(e.allowed.name << " with other parts");
+      e.loops.parts = other;
+      CHECK(is_allowed(e, facts_of(e.of)) == (other == stated));
     }
   WARN(by_loops << " of " << all << " by loops, the rest are permissions and names");
   CHECK(all > 700);

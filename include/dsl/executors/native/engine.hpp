@@ -179,7 +179,8 @@ class engine final : public plain::steps<float> {
               return s;
             }))
       return moves;
-    return split_task(on.at, b, [this, &p](bound_step const& part, int n, int c) { run_part(p, part, n, c); });
+    return split_task(on.at, b, parts_of_loops(b),
+                      [this, &p](bound_step const& part, int n, int c) { run_part(p, part, n, c); });
   }
 
   /// Returns the task of a step that reads or writes the batch, or that measures gradients. Sums do not depend on the

@@ -4,50 +4,24 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/blocks.hpp>
 #include <dsl/executors/host/bound_step.hpp>
+#include <dsl/executors/reference/step_loops.hpp>
 
 // Steps without a kernel: their plain loops run on all threads, each for some of the samples or channels.
 
 namespace dsl::native_cpu::TYPENET_MODE {
 
-/// The units into which a step can be divided, so that they do not depend on each other.
-enum class parts_of : unsigned char { none, samples, channels };
+using plain::parts_of;
 
-/// Returns how plain loops can be divided. Gradients of parameters are sums over all samples, and the functions of a
-/// custom operation may not be called by several threads.
-inline parts_of parts(host::bound_step<float> const& b) {
+/// Returns how a step can be divided whose operation's row in loops.hpp says `loops`. Gradients of parameters are sums
+/// over all samples, and the functions of a custom operation may not be called by several threads.
+template <class T>
+parts_of parts(host::bound_step<T> const& b, parts_of loops) {
   action const what = b.step->what;
   if (what == action::copy_forward || what == action::copy_backward) return parts_of::channels;
   if (!b.node || b.statistics || (what != action::forward && what != action::backward)) return parts_of::none;
-  for (float const* gradient : b.gradients)
+  for (T const* gradient : b.gradients)
     if (gradient) return parts_of::none;
-  switch (b.node->kind) {
-    case op::activation:
-    case op::add:
-    case op::max_pool2d:
-    case op::avg_pool2d:
-    case op::dropout:
-    case op::transfer:
-    case op::upsample_nearest:
-    case op::upsample_bilinear: return parts_of::channels;
-    case op::channel_shuffle:
-    case op::channel_slice:
-    case op::class_token:
-    case op::conv2d_transpose:
-    case op::embedding:
-    case op::flatten:
-    case op::group_norm:
-    case op::layer_norm:
-    case op::local_response_norm:
-    case op::merge_pixels:
-    case op::multiply:
-    case op::position_embedding:
-    case op::softmax:
-    case op::stochastic_depth:
-    case op::token_slice:
-    case op::transpose_tokens:
-    case op::window_offsets: return parts_of::samples;
-    default: return parts_of::none;
-  }
+  return loops;
 }
 
 /// Returns `count` channels of sample n of a view, or all of them if `count` is 0.
@@ -61,11 +35,12 @@ view<T> part_of(view<T> v, int n, int first, int count) {
 }
 
 /// Returns the part of a step for some channels of one sample.
-inline host::bound_step<float> part_of(host::bound_step<float> const& b, int n, int first, int count) {
-  host::bound_step<float> part;
+template <class T>
+host::bound_step<T> part_of(host::bound_step<T> const& b, int n, int first, int count) {
+  host::bound_step<T> part;
   part.step = b.step, part.node = b.node, part.accumulate = b.accumulate;
   part.x = part_of(b.x, n, first, count), part.x2 = part_of(b.x2, n, first, count);
-  for (view<float const> const& v : b.more) part.more.push(part_of(v, n, first, count));
+  for (view<T const> const& v : b.more) part.more.push(part_of(v, n, first, count));
   part.dy = part_of(b.dy, n, first, count), part.to = part_of(b.to, n, first, count);
   part.argmax = {part_of(b.argmax.narrow, n, first, count), part_of(b.argmax.wide, n, first, count)};
   for (int r = 0; r < role_count; ++r) part.parameters[r] = b.parameters[r];
@@ -73,10 +48,11 @@ inline host::bound_step<float> part_of(host::bound_step<float> const& b, int n, 
 }
 
 /// Returns a task that calls run(part, sample, first channel) for all parts of a step, on all threads; or an empty
-/// task if the step cannot be divided. Parts of a tensor in channel blocks are whole blocks.
+/// task if the step cannot be divided. `loops` is the row of its operation. Parts of a tensor in channel blocks are
+/// whole blocks.
 template <class Place, class F>
-host::task split_task(Place& at, host::bound_step<float> const& b, F run) {
-  parts_of const by = parts(b);
+host::task split_task(Place& at, host::bound_step<float> const& b, parts_of loops, F run) {
+  parts_of const by = parts(b, loops);
   if (by == parts_of::none || !b.to.data) return {};
   constexpr int most_numbers = 4096;
   int const block = b.to.block, channels = b.to.shape.channels, shift = b.to.channel % block;

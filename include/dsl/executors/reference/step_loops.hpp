@@ -16,6 +16,9 @@ struct step_context {
   int first_channel = 0;     // of a part of a step: the number of channel 0 in the whole tensor
 };
 
+/// The units into which a step's plain loops can be divided, so that they do not depend on each other.
+enum class parts_of : unsigned char { none, samples, channels };
+
 /// The plain loops of an operation. Besides `forward`, it has those loops that the gradient steps in its row need; the
 /// others are null. Operands are bound in the order in which the row says that they are read: x is the first
 /// activation, x2 the second.
@@ -26,6 +29,9 @@ struct loops {
   loop backward = nullptr;
   loop backward_weights = nullptr;
   loop backward_data = nullptr;
+  /// How native divides a step that computes no gradients of parameters among its threads. Parts of a backward step
+  /// have the same operands as the step.
+  parts_of parts = parts_of::none;
 };
 
 }  // namespace dsl::plain::TYPENET_MODE

@@ -78,6 +78,8 @@ class steps : public host::engine<T> {
             .again = b.step->again,
             .accumulate = b.accumulate};
   }
+  /// Returns how the plain loops of a step's operation can be divided.
+  parts_of parts_of_loops(bound_step const& b) const { return b.node ? loops_(b.node->kind).parts : parts_of::none; }
   /// Runs the plain loops of a part of a step: samples and channels that begin with these numbers in the whole step.
   void run_part(program const& p, bound_step const& part, int sample, int channel) {
     switch (part.step->what) {

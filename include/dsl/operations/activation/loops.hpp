@@ -133,6 +133,7 @@ inline constexpr loops<T> activation_loops{
     .backward =
         [](host::bound_step<T> const& b, step_context const&) {
           activation_backward(b.x, b.dy, b.to, b.node->function, static_cast<T>(b.node->rate), b.accumulate);
-        }};
+        },
+    .parts = parts_of::channels};
 
 }  // namespace dsl::plain::TYPENET_MODE

@@ -32,6 +32,7 @@ inline constexpr loops<T> dropout_loops{
     .forward = [](host::bound_step<T> const& b,
                   step_context const& c) { dropout(b.x, b.to, c.draw, c.first_channel, false); },
     .backward = [](host::bound_step<T> const& b,
-                   step_context const& c) { dropout(b.dy, b.to, c.draw, c.first_channel, b.accumulate); }};
+                   step_context const& c) { dropout(b.dy, b.to, c.draw, c.first_channel, b.accumulate); },
+    .parts = parts_of::channels};
 
 }  // namespace dsl::plain::TYPENET_MODE

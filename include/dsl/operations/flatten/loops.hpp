@@ -21,6 +21,7 @@ void reshape(view<T const> from, view<T> to, bool accumulate) {
 template <class T>
 inline constexpr loops<T> flatten_loops{
     .forward = [](host::bound_step<T> const& b, step_context const&) { reshape(b.x, b.to, false); },
-    .backward = [](host::bound_step<T> const& b, step_context const&) { reshape(b.dy, b.to, b.accumulate); }};
+    .backward = [](host::bound_step<T> const& b, step_context const&) { reshape(b.dy, b.to, b.accumulate); },
+    .parts = parts_of::samples};
 
 }  // namespace dsl::plain::TYPENET_MODE

@@ -35,6 +35,7 @@ void merge_pixels_backward(host::bound_step<T> const& b, step_context const&) {
 }
 
 template <class T>
-inline constexpr loops<T> merge_pixels_loops{.forward = merge_pixels_forward<T>, .backward = merge_pixels_backward<T>};
+inline constexpr loops<T> merge_pixels_loops{
+    .forward = merge_pixels_forward<T>, .backward = merge_pixels_backward<T>, .parts = parts_of::samples};
 
 }  // namespace dsl::plain::TYPENET_MODE

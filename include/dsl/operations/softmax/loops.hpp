@@ -35,6 +35,7 @@ template <class T>
 inline constexpr loops<T> softmax_loops{
     .forward = [](host::bound_step<T> const& b, step_context const&) { softmax_forward(b.x, b.to); },
     .backward = [](host::bound_step<T> const& b,
-                   step_context const&) { softmax_backward(b.x, b.dy, b.to, b.accumulate); }};
+                   step_context const&) { softmax_backward(b.x, b.dy, b.to, b.accumulate); },
+    .parts = parts_of::samples};
 
 }  // namespace dsl::plain::TYPENET_MODE

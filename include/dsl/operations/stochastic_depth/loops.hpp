@@ -27,6 +27,7 @@ template <class T>
 inline constexpr loops<T> stochastic_depth_loops{
     .forward = [](host::bound_step<T> const& b, step_context const& c) { stochastic_depth(b.x, b.to, c.draw, false); },
     .backward = [](host::bound_step<T> const& b,
-                   step_context const& c) { stochastic_depth(b.dy, b.to, c.draw, b.accumulate); }};
+                   step_context const& c) { stochastic_depth(b.dy, b.to, c.draw, b.accumulate); },
+    .parts = parts_of::samples};
 
 }  // namespace dsl::plain::TYPENET_MODE

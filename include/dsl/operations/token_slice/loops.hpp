@@ -30,6 +30,7 @@ void token_slice_backward(host::bound_step<T> const& b, step_context const&) {
 }
 
 template <class T>
-inline constexpr loops<T> token_slice_loops{.forward = token_slice_forward<T>, .backward = token_slice_backward<T>};
+inline constexpr loops<T> token_slice_loops{
+    .forward = token_slice_forward<T>, .backward = token_slice_backward<T>, .parts = parts_of::samples};
 
 }  // namespace dsl::plain::TYPENET_MODE

@@ -10,6 +10,7 @@ namespace dsl::plain::TYPENET_MODE {
 template <class T>
 inline constexpr loops<T> transfer_loops{
     .forward = [](host::bound_step<T> const& b, step_context const&) { copy(b.x, b.to, false); },
-    .backward = [](host::bound_step<T> const& b, step_context const&) { copy(b.dy, b.to, b.accumulate); }};
+    .backward = [](host::bound_step<T> const& b, step_context const&) { copy(b.dy, b.to, b.accumulate); },
+    .parts = parts_of::channels};
 
 }  // namespace dsl::plain::TYPENET_MODE

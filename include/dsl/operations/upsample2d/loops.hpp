@@ -59,6 +59,7 @@ void upsample2d_backward(host::bound_step<T> const& b, step_context const&) {
 
 template <class T, bool Bilinear>
 inline constexpr loops<T> upsample2d_loops{.forward = upsample2d_forward<T, Bilinear>,
-                                           .backward = upsample2d_backward<T, Bilinear>};
+                                           .backward = upsample2d_backward<T, Bilinear>,
+                                           .parts = parts_of::channels};
 
 }  // namespace dsl::plain::TYPENET_MODE
