@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/detail/mode.hpp>
+#include <dsl/formats/row.hpp>
 #include <dsl/io/weight_names.hpp>
 
 #include <cstddef>
@@ -28,45 +29,21 @@ class weight_layout {
   void to_ours(int k, float const* theirs, float* ours) const;
 
  private:
-  /// The position of each channel in Keras's tensor; empty if all positions are the same in typenet.
-  using order = std::vector<int>;
+  using keras_channels = formats::keras_channels;
 
-  /// Whether parameter k has one row for each token, or for each offset in a window. Such a parameter has the same axes
-  /// in Keras.
-  bool is_table(int k) const {
-    op const kind = graph_.nodes[graph_.parameters[k].node].kind;
-    return kind == op::embedding || kind == op::window_attention;
-  }
-  /// Whether parameter k has one number for each channel, as a table of learnt constants has for each place.
-  bool is_by_channel(int k) const {
-    parameter const& p = graph_.parameters[k];
-    return p.rank == 1 || (p.rank == 3 && graph_.nodes[p.node].kind != op::conv2d);
-  }
   bool keras() const { return convention_ == weight_convention::keras; }
-  order const& order_of(int tensor) const { return orders_[static_cast<std::size_t>(tensor)]; }
-  static int at(order const& o, int i) { return o.empty() ? i : o[static_cast<std::size_t>(i)]; }
-
-  static constexpr char const* behind_flatten =
-      "comes after a flatten, so its channels are in a different order in Keras, which flattens in the order height, "
-      "width, channels";
-  static constexpr char const* mixed_orders =
-      "has operands whose channels are in different orders in Keras, which flattens in the order height, width, "
-      "channels";
-  [[noreturn, gnu::cold]] void refuse(node const& n, char const* why) const;
-  order order_behind(node const& n) const;
-  /// Returns the order of the output of a multiply. It does not depend on an operand with only one channel.
-  order broadcast_order(node const& n) const;
-  order flattened(node const& n) const;
-  order joined(node const& n) const;
+  /// Returns the axes of parameter k in Keras.
+  formats::axes axes_of(int k) const;
 
   /// Calls f(position in typenet's layout, position in the other layout) for every number of parameter k.
   template <class F>
   void for_each(int k, F f) const {
     parameter const& p = graph_.parameters[k];
     node const& n = graph_.nodes[p.node];
-    order const inputs = keras() && p.role != role::bias ? order_of(graph_.input(n)) : order{};
-    bool const by_channel = is_by_channel(k);
-    if (!keras() || is_table(k) || (by_channel && inputs.empty())) {
+    keras_channels::order const inputs =
+        keras() && p.role != role::bias ? channels_.of_input(n) : keras_channels::order{};
+    bool const by_channel = axes_of(k) == formats::axes::each_channel;
+    if (!keras() || axes_of(k) == formats::axes::table || (by_channel && inputs.empty())) {
       for (long long i = 0; i < p.count(); ++i) f(i, i);
     } else if (by_channel) {
       for (int c = 0; c < p.dims[0]; ++c) f(c, inputs[static_cast<std::size_t>(c)]);
@@ -76,13 +53,13 @@ class weight_layout {
       for (int o = 0; o < p.dims[0]; ++o)
         for (int i = 0; i < p.dims[1]; ++i)
           for (long long pixel = 0; pixel < area; ++pixel)
-            f(here++, (pixel * p.dims[1] + at(inputs, i)) * p.dims[0] + o);
+            f(here++, (pixel * p.dims[1] + keras_channels::at(inputs, i)) * p.dims[0] + o);
     }
   }
 
   graph_view graph_;
   weight_convention convention_;
-  std::vector<order> orders_;
+  keras_channels channels_;
 };
 
 }  // namespace dsl::TYPENET_MODE

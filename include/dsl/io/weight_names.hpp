@@ -48,13 +48,6 @@ inline int weights_looked_for(loaded_weights const& w) {
 }
 
 char const* role_name(role r, weight_convention c);
-/// Returns the name of a parameter of PyTorch's nn.LSTM or nn.GRU.
-char const* torch_recurrent_name(role r);
-
-/// Whether a convolution has one group per channel.
-constexpr bool is_depthwise(graph_view const& g, node const& n) {
-  return n.kind == op::conv2d && n.groups > 1 && n.groups == g.input_shape(n).channels;
-}
 
 /// Returns the name that Keras derives from the class of the layer, for a node with parameters.
 std::string keras_class(graph_view const& g, node const& n);

@@ -3,6 +3,7 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/error.hpp>
+#include <dsl/formats/table.hpp>
 #include <dsl/graph/facts.hpp>
 #include <dsl/graph/graph.hpp>
 #include <dsl/io/weight_names.hpp>
@@ -29,36 +30,9 @@ TYPENET_INLINE char const* role_name(role r, weight_convention c) {
   return "recurrent_bias";
 }
 
-TYPENET_INLINE char const* torch_recurrent_name(role r) {
-  switch (r) {
-    case role::kernel: return "weight_ih_l0";
-    case role::recurrent_kernel: return "weight_hh_l0";
-    case role::bias: return "bias_ih_l0";
-    default: return "bias_hh_l0";
-  }
-}
-
 TYPENET_INLINE std::string keras_class(graph_view const& g, node const& n) {
-  switch (n.kind) {
-    case op::conv2d:
-      if (g.parameters[n.first_parameter].rank == 2) return "dense";
-      if (g.parameters[n.first_parameter].rank == 3) return is_depthwise(g, n) ? "depthwise_conv1d" : "conv1d";
-      return is_depthwise(g, n) ? "depthwise_conv2d" : "conv2d";
-    case op::conv2d_transpose: return "conv2d_transpose";
-    case op::batch_norm: return "batch_normalization";
-    case op::dense: return "dense";
-    case op::layer_norm: return "layer_normalization";
-    case op::group_norm: return "group_normalization";
-    case op::channel_scale: return "layer_scale";
-    case op::embedding: return "embedding";
-    case op::lstm: return "lstm";
-    case op::gru: return "gru";
-    case op::class_token: return "class_token";
-    case op::position_embedding: return "position_embedding";
-    case op::window_attention: return "window_attention";
-    case op::head_norm: return "head_norm";
-    default: return "layer";
-  }
+  formats::row const& row = formats::row_of(n.kind);
+  return row.keras_class_of ? row.keras_class_of(g, n) : row.keras_class;
 }
 
 TYPENET_INLINE std::string keras_names::next(std::string const& name) {
@@ -136,25 +110,22 @@ TYPENET_INLINE std::vector<std::string> weight_names(graph_view const& g, weight
       layer = layers.next(g, x) + "/";
     }
     // In PyTorch these are not modules, but parameters of the module around them.
-    bool const is_constant = x.kind == op::channel_scale || x.kind == op::class_token ||
-                             x.kind == op::position_embedding || x.kind == op::window_attention ||
-                             x.kind == op::head_norm;
-    bool const is_parameter =
-        naming.convention == weight_convention::torch && is_constant && tree.has_its_name_alone(x.scope);
+    formats::row const& row = formats::row_of(x.kind);
+    bool const torch = naming.convention == weight_convention::torch;
+    bool const is_parameter = torch && row.is_parameter && tree.has_its_name_alone(x.scope);
     if (is_parameter && layer.ends_with('.')) layer.pop_back();
     for (int k = x.first_parameter; k < x.first_parameter + x.parameters; ++k) {
       // x * 0.5 has no tensor in PyTorch's files, while a normalisation has its weight.
-      if (g.parameters[k].constant && (naming.convention == weight_convention::keras || x.kind == op::channel_scale)) {
+      if (g.parameters[k].constant && (!torch || row.is_parameter)) {
         names.emplace_back();
         continue;
       }
-      bool const is_table = naming.convention == weight_convention::keras && x.kind == op::embedding;
-      bool const recurs = naming.convention == weight_convention::torch && (x.kind == op::lstm || x.kind == op::gru);
+      role const r = g.parameters[k].role;
       names.push_back(naming.prefix + layer +
-                      (is_parameter ? ""
-                       : is_table   ? "embeddings"
-                       : recurs     ? detail::torch_recurrent_name(g.parameters[k].role)
-                                    : detail::role_name(g.parameters[k].role, naming.convention)));
+                      (is_parameter                  ? ""
+                       : torch && row.torch_name     ? row.torch_name(r)
+                       : !torch && r == role::kernel ? row.kernel_name
+                                                     : detail::role_name(r, naming.convention)));
       if (!taken.insert(names.back()).second)
         throw option_error("weights: each must have a unique name; found two called \"" + names.back() +
                            "\"; give their layers different names, or put numbered<...> around them");

@@ -32,7 +32,7 @@ std::string dot_string(std::string_view s);
 
 /// Returns details of a layer that its name and shape do not show: " 3x3, stride 2" for a convolution, " 0.5" for a
 /// dropout.
-std::string dot_details(graph_view const& g, node const& n);
+std::string dot_details(node const& n);
 
 /// Writes a network in one pass over its nodes. Modules become nested clusters. Each cluster is written in one piece,
 /// since the nodes of a layer are consecutive.

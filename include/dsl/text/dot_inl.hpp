@@ -3,6 +3,7 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/utf8.hpp>
+#include <dsl/formats/table.hpp>
 #include <dsl/network.hpp>
 #include <dsl/text/dot.hpp>
 #include <dsl/text/format.hpp>
@@ -33,16 +34,10 @@ TYPENET_INLINE std::string dot_string(std::string_view s) {
   return quoted + '"';
 }
 
-TYPENET_INLINE std::string dot_details(graph_view const& g, node const& n) {
-  std::string text;
-  if (n.kind == op::conv2d || n.kind == op::conv2d_transpose) {
-    int const* const dims = g.parameters[n.first_parameter].dims;
-    text = fmt::format(" {}x{}", dims[2], dims[3]);
-  } else if (n.kind == op::max_pool2d || n.kind == op::avg_pool2d || n.kind == op::window_attention) {
-    text = fmt::format(" {}x{}", n.window.height, n.window.width);
-  } else if (n.kind == op::dropout || n.kind == op::stochastic_depth) {
-    return fmt::format(" {:g}", n.rate);
-  }
+TYPENET_INLINE std::string dot_details(node const& n) {
+  if (contains(facts_of(n).options, operations::options::share)) return fmt::format(" {:g}", n.rate);
+  formats::row const& row = formats::row_of(n.kind);
+  std::string text = row.shows_window ? fmt::format(" {}x{}", n.window.height, n.window.width) : "";
   window_side const rows = n.window.rows(), columns = n.window.columns();
   auto const add = [&text](char const* what, int a, int b) {
     if (text.empty() || (a == 1 && b == 1)) return;
@@ -50,13 +45,7 @@ TYPENET_INLINE std::string dot_details(graph_view const& g, node const& n) {
   };
   add("stride", rows.stride, columns.stride);
   add("dilation", rows.dilation, columns.dilation);
-  char const* const parts = n.kind == op::attention || n.kind == op::causal_attention ||
-                                    n.kind == op::window_attention || n.kind == op::bounded_window_attention ||
-                                    n.kind == op::head_norm
-                                ? "heads"
-                            : n.kind == op::local_response_norm ? "neighbours"
-                                                                : "groups";
-  if (n.groups > 1) text += fmt::format(", {} {}", n.groups, parts);
+  if (n.groups > 1) text += fmt::format(", {} {}", n.groups, row.parts);
   return text;
 }
 
@@ -112,7 +101,7 @@ TYPENET_INLINE std::string dot_writer::label(int i) const {
     text = operation(n);
   else if (n.kind != op::input)
     text += names_.name(n.scope);
-  text += dot_details(graph_, n) + "\n" + shape(graph_.output_shape(n));
+  text += dot_details(n) + "\n" + shape(graph_.output_shape(n));
   long long parameters = 0;
   for (int p = n.first_parameter; p < n.first_parameter + n.parameters; ++p)
     if (!graph_.parameters[p].constant) parameters += graph_.parameters[p].count();

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <dsl/detail/mode.hpp>
+#include <dsl/formats/table.hpp>
+#include <dsl/graph/facts.hpp>
 #include <dsl/graph/graph.hpp>
 #include <dsl/io/keras_h5/groups.hpp>
 #include <dsl/io/weight_names.hpp>
@@ -25,8 +27,7 @@ TYPENET_INLINE keras_layers::keras_layers(graph_view const& g, model_layers cons
 
 TYPENET_INLINE bool keras_layers::begins_separable(node const& n) const {
   int const reader = only_reader_[at(n.output)];
-  if (!of_.separable_convolutions || !dsl::detail::is_depthwise(graph_, n) || n.parameters != 1 || reader < 0)
-    return false;
+  if (!of_.separable_convolutions || !formats::is_depthwise(graph_, n) || n.parameters != 1 || reader < 0) return false;
   node const& next = graph_.nodes[reader];
   window const& w = next.window;
   return next.kind == op::conv2d && next.groups == 1 && w.height == 1 && w.width == 1 &&
@@ -39,23 +40,22 @@ TYPENET_INLINE bool keras_layers::ends_separable(node const& n) const {
 
 TYPENET_INLINE bool keras_layers::is_layer(node const& n) const {
   if (n.kind == op::transfer || begins_separable(n)) return false;
-  if (!of_.fused_activations || (n.kind != op::activation && n.kind != op::softmax)) return true;
+  if (!of_.fused_activations || !formats::row_of(n.kind).is_activation) return true;
   node const* before = &graph_.nodes[graph_.tensors[graph_.input(n)].producer];
   while (before->kind == op::transfer) before = &graph_.nodes[graph_.tensors[graph_.input(*before)].producer];
-  return before->kind != op::conv2d && before->kind != op::conv2d_transpose && before->kind != op::dense;
+  return !formats::row_of(before->kind).takes_activation;
 }
 
 TYPENET_INLINE int keras_layers::activations() const {
   int all = 0;
-  for (int n = 0; n < graph_.size.nodes; ++n) {
-    op const kind = graph_.nodes[n].kind;
-    all += (kind == op::activation || kind == op::softmax) && is_layer(graph_.nodes[n]);
-  }
+  for (int n = 0; n < graph_.size.nodes; ++n)
+    all += formats::row_of(graph_.nodes[n].kind).is_activation && is_layer(graph_.nodes[n]);
   return all;
 }
 
 TYPENET_INLINE bool keras_layers::needs_zero_padding(node const& n) const {
-  if (n.kind != op::conv2d && n.kind != op::max_pool2d && n.kind != op::avg_pool2d) return false;
+  operations::makes const output = facts_of(n).output;
+  if (output != operations::makes::windows && output != operations::makes::pooled) return false;
   auto const keras_has = [](int in, int out, window_side const& s) {
     long long const zeros = s.behind(in, out) + s.before, all = zeros > 0 ? zeros : 0;  // that the last window needs
     bool const valid = s.before == 0 && zeros <= 0;

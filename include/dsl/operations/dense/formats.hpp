@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <dsl/detail/mode.hpp>
+#include <dsl/formats/row.hpp>
+
+namespace dsl::formats::TYPENET_MODE {
+
+template <>
+inline constexpr row row_for<op::dense>{.keras_class = "dense", .takes_activation = true, .order = new_order};
+
+}  // namespace dsl::formats::TYPENET_MODE
