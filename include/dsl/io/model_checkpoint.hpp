@@ -76,6 +76,8 @@ class model_checkpoint_on : public callback {
   /// a file is written in on_backup, after the files that the state refers to.
   bool is_backup() const { return !options_.save_best_only && !options_.save_weights_only; }
   void save(fit_run const& run);
+  /// Whether the run has resumed, has not written its best file since, and the file is not the one of the state.
+  bool is_of_another(fit_run const& run);
   /// Writes the file that had not been written yet when the state from which this run resumes was saved. The trainer
   /// must still be in that state.
   void catch_up(fit_run const& run);
@@ -96,6 +98,9 @@ class model_checkpoint_on : public callback {
   bool due_ = false;
   bool caught_up_ = false;
   bool warned_ = false;
+  std::uint64_t file_ = no_file;  // earlier_files::identity_of the newest one; 0: an older version's state does not say
+  bool wrote_ = false;            // whether this run has written a file
+  static constexpr std::uint64_t no_file = 1;
 };
 
 }  // namespace dsl::detail::TYPENET_MODE

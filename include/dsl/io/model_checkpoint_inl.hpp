@@ -73,7 +73,8 @@ TYPENET_INLINE void model_checkpoint_on::on_train_begin(fit_run& run) {
   }
   batches_ = 0;
   restored_rate_ = run.learning_rate;
-  warned_ = due_ = caught_up_ = false;
+  warned_ = due_ = caught_up_ = wrote_ = false;
+  file_ = no_file;
   line_.clear();
   std::string first = checkpoint_path(pattern_, run, in_epochs);
   if (!run.leads) return;
@@ -90,6 +91,19 @@ TYPENET_INLINE void model_checkpoint_on::on_epoch_begin(fit_run& run) {
 
 TYPENET_INLINE void model_checkpoint_on::on_train_end(fit_run& run) {
   if (due_) catch_up(run);
+  if (!run.failed && run.leads && file_ != no_file && is_of_another(run))
+    on_warning(message({"model_checkpoint: ", path_,
+                        " does not have the best weights of this run, which has resumed: "
+                        "the file has been replaced or removed since then; this run's file may be ",
+                        path_, ".before"})
+                   .c_str());
+}
+
+TYPENET_INLINE bool model_checkpoint_on::is_of_another(fit_run const& run) {
+  bool const one_file = options_.save_best_only && pattern_.find('{') == pattern_.npos;
+  if (wrote_ || !run.restored_by || !one_file) return false;
+  path_ = pattern_;
+  return file_ != 0 && earlier_files::identity_of(path_) != file_;
 }
 
 TYPENET_INLINE void model_checkpoint_on::on_batch_end(fit_run& run) {
@@ -117,6 +131,8 @@ TYPENET_INLINE void model_checkpoint_on::state(callback_state& s) {
     s.same("file name", pattern_.substr(pattern_.rfind('/') + 1));  // otherwise two callbacks may have been swapped
   }
   if (caught_up_ && s.restores()) return;  // a second restore within an epoch
+  if (s.restores()) file_ = 0;
+  s("file", file_);
   s("best", best_);
   s("batches", batches_, 0, s.largest_count);
   if (!due_ && !s.restores()) return;
@@ -171,6 +187,7 @@ TYPENET_INLINE void model_checkpoint_on::save(fit_run const& run) {
   bool const shows = options_.save_weights_only && run.average && run.average->show();  // in every process
   bool const written = !run.leads || write_or_warn(warned_, [&] {
     make_folders(path_, "model_checkpoint");
+    if (run.earlier && is_of_another(run)) run.earlier->found_another(path_);
     if (run.earlier) run.earlier->keep(path_, "model_checkpoint", epochs_begun(path_).value_or(0));
     if (options_.writer)
       options_.writer(run.trainer, path_);
@@ -179,6 +196,7 @@ TYPENET_INLINE void model_checkpoint_on::save(fit_run const& run) {
     else
       write_checkpoint(checkpoint(run), path_);
     if (run.earlier) run.earlier->wrote(path_);
+    file_ = earlier_files::identity_of(path_), wrote_ = true;
     if (options_.written) options_.written(path_);
   });
   if (shows) run.average->hide();

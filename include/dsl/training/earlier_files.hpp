@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <vector>
+#include <cstdint>
 #include <sys/types.h>
 
 namespace dsl::TYPENET_MODE {
@@ -32,6 +33,12 @@ class earlier_files {
   /// Says that the run has written this file, or continues it. If another file has this name later, because somebody
   /// has renamed a file, keep() keeps that one, too.
   void wrote(std::string const& path);
+  /// Says that a resumed run finds a file of another run under the name of its own file: somebody has renamed files, or
+  /// another run has been given the same name. keep() then keeps the file.
+  void found_another(std::string const& path) { own_[path] = another; }
+  /// Returns a number that a file's size and its first and last 4,096 bytes determine; 0 if there is no such file. A
+  /// callback whose state has the number of its file can find out whether found_another() applies.
+  static std::uint64_t identity_of(std::string const& path);
   /// Whether `path` is still the file for which wrote() was called.
   bool is_own(std::string const& path) const;
 
@@ -42,8 +49,16 @@ class earlier_files {
   void begin(bool is_new) { new_ = is_new; }
   /// Called by fit when a run has ended normally: removes the files, if the run has at least the earlier run's epochs.
   void end(int epochs);
+  /// Says that there is the state of an earlier run that had begun `epochs` epochs. It may need the files.
+  void found_state_after(int epochs) {
+    if (epochs > epochs_) epochs_ = epochs;
+  }
+  /// Called by fit if the run does not begin: gives the files their names again.
+  void give_back();
 
  private:
+  static constexpr ino_t another = ~ino_t{0};
+
   /// Returns the number of a file or a link in its file system; 0 if there is none.
   static ino_t number_of(std::string const& path);
   void add_name(std::string const& path, char const* kind, int epochs, bool moves);

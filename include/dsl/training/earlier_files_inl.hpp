@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/detail/input_file.hpp>
+#include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/error.hpp>
 #include <dsl/training/earlier_files.hpp>
+#include <dsl/training/fingerprint.hpp>
 
 #include <cerrno>
 #include <cstdio>
@@ -32,6 +35,35 @@ TYPENET_INLINE void earlier_files::wrote(std::string const& path) { own_[path] =
 TYPENET_INLINE bool earlier_files::is_own(std::string const& path) const {
   auto const own = own_.find(path);
   return own != own_.end() && own->second != 0 && own->second == number_of(path);
+}
+
+TYPENET_INLINE std::uint64_t earlier_files::identity_of(std::string const& path) {
+  constexpr std::size_t part = 4096;
+  try {
+    detail::input_file file(path, "file", "");
+    std::string bytes = detail::message({file.size(), ":"});
+    file.append(bytes, file.size() < part ? file.size() : part);
+    std::size_t const last = file.size() < 2 * part ? 0 : part;
+    if (last > 0 && ::lseek(file.descriptor(), -static_cast<off_t>(last), SEEK_END) < 0) return 0;
+    file.append(bytes, last);
+    detail::fingerprint f;
+    for (char const c : bytes) f.add(c);
+    return f.value();
+  } catch (data_error const&) {
+    return 0;
+  }
+}
+
+TYPENET_INLINE void earlier_files::give_back() {
+  for (file const& f : files_) {
+    if (number_of(f.kept_as) != f.number) continue;
+    ino_t const there = number_of(f.path);
+    if (there == 0)
+      std::rename(f.kept_as.c_str(), f.path.c_str());
+    else if (there == f.number)
+      ::unlink(f.kept_as.c_str());
+  }
+  files_.clear();
 }
 
 TYPENET_INLINE void earlier_files::end(int epochs) {

@@ -190,6 +190,7 @@ TYPENET_INLINE void trainer::begin_run(fit_run& run, batch_loader* of_pixels) {
     notify(run, &callback::on_resume);
   } catch (...) {
     for (std::size_t i = run.callback_count; i-- > 0;) run.callbacks[i]->on_refused(run);
+    run.earlier->give_back();
     throw;
   }
 }
