@@ -19,7 +19,7 @@ MOST = {
     8: """version.hpp data/sample_source.hpp data/sample_stream.hpp data/normalization.hpp data/with_weights.hpp
           data/pixel_classes.hpp data/with_input.hpp data/with_target.hpp data/tokens.hpp data/vocabulary.hpp
           executors/cuda/nccl.hpp towers/launcher.hpp""",
-    18: """data/csv.hpp data/npy.hpp data/crop_and_cutout.hpp training/check_derivative.hpp
+    18: """training/earlier_files.hpp data/csv.hpp data/npy.hpp data/crop_and_cutout.hpp training/check_derivative.hpp
            training/regression_scores.hpp towers/mpi.hpp pictures.hpp""",
     40: """executors/onednn.hpp executors/cuda.hpp training/confusion_matrix.hpp training/score_metrics.hpp
            training/of_output.hpp text/confusion_table.hpp io/confusion_plot.hpp io/tensorboard.hpp io/safetensors.hpp
