@@ -80,7 +80,7 @@ std::string differs(trial const& t, Places& places) {
     b.ends_block = end < b.to.buffer_channels && end + b.to.block > b.to.buffer_channels;  // as binding.hpp does
   };
   aim_at(expected);
-  auto const& loops = plain::zero_pad2d_loops<float>;
+  auto const& loops = plain::loops_for<float, op::zero_pad2d>;
   (t.forward ? loops.forward : loops.backward)(b, {});
   if (b.ends_block) host::zero_rest_of_block(b.to);
 

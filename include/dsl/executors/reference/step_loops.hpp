@@ -34,4 +34,9 @@ struct loops {
   parts_of parts = parts_of::none;
 };
 
+/// The loops of an operation. operations/<name>/loops.hpp specialises it. They are all null for input and concat, which
+/// no step computes, and for custom operations.
+template <class T, op Kind>
+inline constexpr loops<T> loops_for{};
+
 }  // namespace dsl::plain::TYPENET_MODE

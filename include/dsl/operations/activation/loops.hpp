@@ -125,7 +125,7 @@ void activation_backward(view<T const> const& x, view<T const> const& dy, view<T
 }
 
 template <class T>
-inline constexpr loops<T> activation_loops{
+inline constexpr loops<T> loops_for<T, op::activation>{
     .forward =
         [](host::bound_step<T> const& b, step_context const&) {
           activation_forward(b.x, b.to, b.node->function, static_cast<T>(b.node->rate));

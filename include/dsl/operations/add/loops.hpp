@@ -16,6 +16,6 @@ void add_forward(host::bound_step<T> const& b, step_context const&) {
 }
 
 template <class T>
-inline constexpr loops<T> add_loops{.forward = add_forward<T>, .parts = parts_of::channels};
+inline constexpr loops<T> loops_for<T, op::add>{.forward = add_forward<T>, .parts = parts_of::channels};
 
 }  // namespace dsl::plain::TYPENET_MODE

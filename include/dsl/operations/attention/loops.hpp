@@ -119,4 +119,9 @@ template <class T, bool Causal>
 inline constexpr loops<T> attention_loops{.forward = attention_forward<T, Causal>,
                                           .backward = attention_backward<T, Causal>};
 
+template <class T>
+inline constexpr loops<T> loops_for<T, op::attention> = attention_loops<T, false>;
+template <class T>
+inline constexpr loops<T> loops_for<T, op::causal_attention> = attention_loops<T, true>;
+
 }  // namespace dsl::plain::TYPENET_MODE

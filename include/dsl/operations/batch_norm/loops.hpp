@@ -16,7 +16,7 @@ batch_norm_parameters<T> batch_norm_operands_of(host::bound_step<T> const& b) {
 /// Normalises with the mean and variance of this engine's samples. If those of the whole batch are needed, a tower does
 /// this instead.
 template <class T>
-inline constexpr loops<T> batch_norm_loops{
+inline constexpr loops<T> loops_for<T, op::batch_norm>{
     .forward =
         [](host::bound_step<T> const& b, step_context const& c) {
           bool const relu = b.step->activation >= 0;

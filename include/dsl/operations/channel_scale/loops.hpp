@@ -37,7 +37,7 @@ void channel_scale_backward(host::bound_step<T> const& b, step_context const&) {
 }
 
 template <class T>
-inline constexpr loops<T> channel_scale_loops{.forward = channel_scale_forward<T>,
-                                              .backward = channel_scale_backward<T>};
+inline constexpr loops<T> loops_for<T, op::channel_scale>{.forward = channel_scale_forward<T>,
+                                                          .backward = channel_scale_backward<T>};
 
 }  // namespace dsl::plain::TYPENET_MODE

@@ -27,7 +27,7 @@ void channel_shuffle_backward(host::bound_step<T> const& b, step_context const&)
 }
 
 template <class T>
-inline constexpr loops<T> channel_shuffle_loops{
+inline constexpr loops<T> loops_for<T, op::channel_shuffle>{
     .forward = channel_shuffle_forward<T>, .backward = channel_shuffle_backward<T>, .parts = parts_of::samples};
 
 }  // namespace dsl::plain::TYPENET_MODE

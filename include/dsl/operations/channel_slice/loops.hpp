@@ -31,7 +31,7 @@ void channel_slice_backward(host::bound_step<T> const& b, step_context const&) {
 }
 
 template <class T>
-inline constexpr loops<T> channel_slice_loops{
+inline constexpr loops<T> loops_for<T, op::channel_slice>{
     .forward = channel_slice_forward<T>, .backward = channel_slice_backward<T>, .parts = parts_of::samples};
 
 }  // namespace dsl::plain::TYPENET_MODE

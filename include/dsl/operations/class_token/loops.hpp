@@ -33,7 +33,7 @@ void class_token_backward(host::bound_step<T> const& b, step_context const&) {
 }
 
 template <class T>
-inline constexpr loops<T> class_token_loops{
+inline constexpr loops<T> loops_for<T, op::class_token>{
     .forward = class_token_forward<T>, .backward = class_token_backward<T>, .parts = parts_of::samples};
 
 }  // namespace dsl::plain::TYPENET_MODE

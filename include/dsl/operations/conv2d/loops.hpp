@@ -125,7 +125,7 @@ void conv2d_backward_data(view<T const> dy, T const* kernel, view<T> dx, window 
 
 /// Computes a convolution and, in inference, the batch_norm and the relu after it.
 template <class T>
-inline constexpr loops<T> conv2d_loops{
+inline constexpr loops<T> loops_for<T, op::conv2d>{
     .forward =
         [](host::bound_step<T> const& b, step_context const& c) {
           conv2d_forward<T>(b.x, b.parameter(role::kernel), b.parameter(role::bias), b.to, b.node->window,

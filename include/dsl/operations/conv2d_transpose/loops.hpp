@@ -57,9 +57,9 @@ void conv2d_transpose_backward_data(host::bound_step<T> const& b, step_context c
 }
 
 template <class T>
-inline constexpr loops<T> conv2d_transpose_loops{.forward = conv2d_transpose_forward<T>,
-                                                 .backward_weights = conv2d_transpose_backward_weights<T>,
-                                                 .backward_data = conv2d_transpose_backward_data<T>,
-                                                 .parts = parts_of::samples};
+inline constexpr loops<T> loops_for<T, op::conv2d_transpose>{.forward = conv2d_transpose_forward<T>,
+                                                             .backward_weights = conv2d_transpose_backward_weights<T>,
+                                                             .backward_data = conv2d_transpose_backward_data<T>,
+                                                             .parts = parts_of::samples};
 
 }  // namespace dsl::plain::TYPENET_MODE

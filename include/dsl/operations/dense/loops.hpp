@@ -44,7 +44,7 @@ void dense_backward_data(view<T const> dy, T const* kernel, view<T> dx, bool acc
 }
 
 template <class T>
-inline constexpr loops<T> dense_loops{
+inline constexpr loops<T> loops_for<T, op::dense>{
     .forward =
         [](host::bound_step<T> const& b, step_context const&) {
           dense_forward<T>(b.x, b.parameter(role::kernel), b.parameter(role::bias), b.to);

@@ -28,7 +28,7 @@ void dropout(view<T const> x, view<T> y, dropout_draw const& draw, int first, bo
 }
 
 template <class T>
-inline constexpr loops<T> dropout_loops{
+inline constexpr loops<T> loops_for<T, op::dropout>{
     .forward = [](host::bound_step<T> const& b,
                   step_context const& c) { dropout(b.x, b.to, c.draw, c.first_channel, false); },
     .backward = [](host::bound_step<T> const& b,

@@ -42,7 +42,7 @@ void embedding_backward(host::bound_step<T> const& b, step_context const&) {
 }
 
 template <class T>
-inline constexpr loops<T> embedding_loops{
+inline constexpr loops<T> loops_for<T, op::embedding>{
     .forward = embedding_forward<T>, .backward = embedding_backward<T>, .parts = parts_of::samples};
 
 }  // namespace dsl::plain::TYPENET_MODE

@@ -19,7 +19,7 @@ void reshape(view<T const> from, view<T> to, bool accumulate) {
 }
 
 template <class T>
-inline constexpr loops<T> flatten_loops{
+inline constexpr loops<T> loops_for<T, op::flatten>{
     .forward = [](host::bound_step<T> const& b, step_context const&) { reshape(b.x, b.to, false); },
     .backward = [](host::bound_step<T> const& b, step_context const&) { reshape(b.dy, b.to, b.accumulate); },
     .parts = parts_of::samples};

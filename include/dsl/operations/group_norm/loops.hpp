@@ -125,7 +125,7 @@ void group_norm_backward(host::bound_step<T> const& b, step_context const&) {
 }
 
 template <class T>
-inline constexpr loops<T> group_norm_loops{
+inline constexpr loops<T> loops_for<T, op::group_norm>{
     .forward = group_norm_forward<T>, .backward = group_norm_backward<T>, .parts = parts_of::samples};
 
 }  // namespace dsl::plain::TYPENET_MODE

@@ -83,6 +83,7 @@ void head_norm_backward(host::bound_step<T> const& b, step_context const&) {
 }
 
 template <class T>
-inline constexpr loops<T> head_norm_loops{.forward = head_norm_forward<T>, .backward = head_norm_backward<T>};
+inline constexpr loops<T> loops_for<T, op::head_norm>{.forward = head_norm_forward<T>,
+                                                      .backward = head_norm_backward<T>};
 
 }  // namespace dsl::plain::TYPENET_MODE

@@ -87,7 +87,7 @@ void layer_norm_backward(host::bound_step<T> const& b, step_context const&) {
 }
 
 template <class T>
-inline constexpr loops<T> layer_norm_loops{
+inline constexpr loops<T> loops_for<T, op::layer_norm>{
     .forward = layer_norm_forward<T>, .backward = layer_norm_backward<T>, .parts = parts_of::samples};
 
 }  // namespace dsl::plain::TYPENET_MODE

@@ -71,7 +71,7 @@ void local_response_norm_backward(host::bound_step<T> const& b, step_context con
 }
 
 template <class T>
-inline constexpr loops<T> local_response_norm_loops{
+inline constexpr loops<T> loops_for<T, op::local_response_norm>{
     .forward = local_response_norm_forward<T>, .backward = local_response_norm_backward<T>, .parts = parts_of::samples};
 
 }  // namespace dsl::plain::TYPENET_MODE

@@ -35,7 +35,7 @@ void merge_pixels_backward(host::bound_step<T> const& b, step_context const&) {
 }
 
 template <class T>
-inline constexpr loops<T> merge_pixels_loops{
+inline constexpr loops<T> loops_for<T, op::merge_pixels>{
     .forward = merge_pixels_forward<T>, .backward = merge_pixels_backward<T>, .parts = parts_of::samples};
 
 }  // namespace dsl::plain::TYPENET_MODE

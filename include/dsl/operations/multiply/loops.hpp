@@ -49,7 +49,7 @@ void multiply_backward(host::bound_step<T> const& b, step_context const&) {
 }
 
 template <class T>
-inline constexpr loops<T> multiply_loops{
+inline constexpr loops<T> loops_for<T, op::multiply>{
     .forward = multiply_forward<T>, .backward = multiply_backward<T>, .parts = parts_of::samples};
 
 }  // namespace dsl::plain::TYPENET_MODE

@@ -101,10 +101,10 @@ void avg_pool2d_backward(host::bound_step<T> const& b, step_context const&) {
 }
 
 template <class T>
-inline constexpr loops<T> max_pool2d_loops{
+inline constexpr loops<T> loops_for<T, op::max_pool2d>{
     .forward = max_pool2d_forward<T>, .backward = max_pool2d_backward<T>, .parts = parts_of::channels};
 template <class T>
-inline constexpr loops<T> avg_pool2d_loops{
+inline constexpr loops<T> loops_for<T, op::avg_pool2d>{
     .forward = avg_pool2d_forward<T>, .backward = avg_pool2d_backward<T>, .parts = parts_of::channels};
 
 }  // namespace dsl::plain::TYPENET_MODE

@@ -33,7 +33,7 @@ void position_embedding_backward(host::bound_step<T> const& b, step_context cons
 }
 
 template <class T>
-inline constexpr loops<T> position_embedding_loops{
+inline constexpr loops<T> loops_for<T, op::position_embedding>{
     .forward = position_embedding_forward<T>, .backward = position_embedding_backward<T>, .parts = parts_of::samples};
 
 }  // namespace dsl::plain::TYPENET_MODE

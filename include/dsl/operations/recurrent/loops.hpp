@@ -181,4 +181,9 @@ void recurrent_backward(host::bound_step<T> const& b, step_context const&) {
 template <class T>
 inline constexpr loops<T> recurrent_loops{.forward = recurrent_forward<T>, .backward = recurrent_backward<T>};
 
+template <class T>
+inline constexpr loops<T> loops_for<T, op::lstm> = recurrent_loops<T>;
+template <class T>
+inline constexpr loops<T> loops_for<T, op::gru> = recurrent_loops<T>;
+
 }  // namespace dsl::plain::TYPENET_MODE

@@ -32,7 +32,7 @@ void softmax_backward(view<T const> y, view<T const> dy, view<T> dx, bool accumu
 }
 
 template <class T>
-inline constexpr loops<T> softmax_loops{
+inline constexpr loops<T> loops_for<T, op::softmax>{
     .forward = [](host::bound_step<T> const& b, step_context const&) { softmax_forward(b.x, b.to); },
     .backward = [](host::bound_step<T> const& b,
                    step_context const&) { softmax_backward(b.x, b.dy, b.to, b.accumulate); },

@@ -24,7 +24,7 @@ void stochastic_depth(view<T const> x, view<T> y, dropout_draw const& draw, bool
 }
 
 template <class T>
-inline constexpr loops<T> stochastic_depth_loops{
+inline constexpr loops<T> loops_for<T, op::stochastic_depth>{
     .forward = [](host::bound_step<T> const& b, step_context const& c) { stochastic_depth(b.x, b.to, c.draw, false); },
     .backward = [](host::bound_step<T> const& b,
                    step_context const& c) { stochastic_depth(b.dy, b.to, c.draw, b.accumulate); },

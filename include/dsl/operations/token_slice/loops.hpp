@@ -30,7 +30,7 @@ void token_slice_backward(host::bound_step<T> const& b, step_context const&) {
 }
 
 template <class T>
-inline constexpr loops<T> token_slice_loops{
+inline constexpr loops<T> loops_for<T, op::token_slice>{
     .forward = token_slice_forward<T>, .backward = token_slice_backward<T>, .parts = parts_of::samples};
 
 }  // namespace dsl::plain::TYPENET_MODE

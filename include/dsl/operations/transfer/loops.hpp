@@ -8,7 +8,7 @@
 namespace dsl::plain::TYPENET_MODE {
 
 template <class T>
-inline constexpr loops<T> transfer_loops{
+inline constexpr loops<T> loops_for<T, op::transfer>{
     .forward = [](host::bound_step<T> const& b, step_context const&) { copy(b.x, b.to, false); },
     .backward = [](host::bound_step<T> const& b, step_context const&) { copy(b.dy, b.to, b.accumulate); },
     .parts = parts_of::channels};

@@ -23,7 +23,7 @@ void transpose_tokens_backward(host::bound_step<T> const& b, step_context const&
 }
 
 template <class T>
-inline constexpr loops<T> transpose_tokens_loops{
+inline constexpr loops<T> loops_for<T, op::transpose_tokens>{
     .forward = transpose_tokens_forward<T>, .backward = transpose_tokens_backward<T>, .parts = parts_of::samples};
 
 }  // namespace dsl::plain::TYPENET_MODE

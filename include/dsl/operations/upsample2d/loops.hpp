@@ -62,4 +62,9 @@ inline constexpr loops<T> upsample2d_loops{.forward = upsample2d_forward<T, Bili
                                            .backward = upsample2d_backward<T, Bilinear>,
                                            .parts = parts_of::channels};
 
+template <class T>
+inline constexpr loops<T> loops_for<T, op::upsample_nearest> = upsample2d_loops<T, false>;
+template <class T>
+inline constexpr loops<T> loops_for<T, op::upsample_bilinear> = upsample2d_loops<T, true>;
+
 }  // namespace dsl::plain::TYPENET_MODE

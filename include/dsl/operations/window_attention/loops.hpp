@@ -185,10 +185,10 @@ void bounded_window_attention_backward(host::bound_step<T> const& b, step_contex
 }
 
 template <class T>
-inline constexpr loops<T> window_attention_loops{.forward = window_attention_forward<T, false>,
-                                                 .backward = window_attention_backward<T>};
+inline constexpr loops<T> loops_for<T, op::window_attention>{.forward = window_attention_forward<T, false>,
+                                                             .backward = window_attention_backward<T>};
 template <class T>
-inline constexpr loops<T> bounded_window_attention_loops{.forward = window_attention_forward<T, true>,
-                                                         .backward = bounded_window_attention_backward<T>};
+inline constexpr loops<T> loops_for<T, op::bounded_window_attention>{.forward = window_attention_forward<T, true>,
+                                                                     .backward = bounded_window_attention_backward<T>};
 
 }  // namespace dsl::plain::TYPENET_MODE

@@ -39,7 +39,7 @@ void window_offsets_backward(host::bound_step<T> const& b, step_context const&) 
 }
 
 template <class T>
-inline constexpr loops<T> window_offsets_loops{
+inline constexpr loops<T> loops_for<T, op::window_offsets>{
     .forward = window_offsets_forward<T>, .backward = window_offsets_backward<T>, .parts = parts_of::samples};
 
 }  // namespace dsl::plain::TYPENET_MODE

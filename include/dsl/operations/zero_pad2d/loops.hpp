@@ -38,6 +38,7 @@ void zero_pad2d_backward(host::bound_step<T> const& b, step_context const&) {
 }
 
 template <class T>
-inline constexpr loops<T> zero_pad2d_loops{.forward = zero_pad2d_forward<T>, .backward = zero_pad2d_backward<T>};
+inline constexpr loops<T> loops_for<T, op::zero_pad2d>{.forward = zero_pad2d_forward<T>,
+                                                       .backward = zero_pad2d_backward<T>};
 
 }  // namespace dsl::plain::TYPENET_MODE
