@@ -5,7 +5,7 @@
 #include "support/guarded_floats.hpp"
 
 #include <dsl/executors/host/instructions.hpp>
-#include <dsl/executors/host/zero_pad_task.hpp>
+#include <dsl/operations/zero_pad2d/task.hpp>
 #include <dsl/executors/native/workplace.hpp>
 #include <dsl/operations/zero_pad2d/loops.hpp>
 
@@ -87,7 +87,7 @@ std::string differs(trial const& t, Places& places) {
   for (auto& place : places) {
     test::guarded_floats found(expected.size());
     aim_at(found);
-    host::zero_pad_task(place, b)();
+    host::step_task<op::zero_pad2d>::make<all_operations>(place, b)();
     if (std::memcmp(found.data(), expected.data(), sizeof(float) * static_cast<std::size_t>(found.size())) != 0)
       return std::to_string(place.lanes()) + " lanes, " + std::to_string(place.threads()) + " threads";
   }
@@ -147,7 +147,7 @@ TEST_CASE("zero_pad2d: no task writes a gradient that nobody needs", "[native]")
   host::bound_step<float> b;
   b.step = &s, b.node = &n;
   b.dy = {dy.data(), {1, 4, 4}, 1, 1, 1, 0};
-  host::task const none = host::zero_pad_task(place, b);
+  host::task const none = host::step_task<op::zero_pad2d>::make<all_operations>(place, b);
   REQUIRE(none);
   none();
 }

@@ -3,23 +3,51 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/batch_norm.hpp>
-#include <dsl/executors/host/channel_scale_task.hpp>
 #include <dsl/executors/host/channel_task.hpp>
-#include <dsl/executors/host/embedding_task.hpp>
-#include <dsl/executors/host/group_norm_task.hpp>
-#include <dsl/executors/host/head_norm_task.hpp>
-#include <dsl/executors/host/layer_norm_task.hpp>
 #include <dsl/executors/host/memory_tasks.hpp>
-#include <dsl/executors/host/multiply_task.hpp>
-#include <dsl/executors/host/pixel_task.hpp>
-#include <dsl/executors/host/resize_task.hpp>
-#include <dsl/executors/host/token_tasks.hpp>
-#include <dsl/executors/host/zero_pad_task.hpp>
+#include <dsl/executors/host/step_task.hpp>
 #include <dsl/graph/operation_set.hpp>
+#include <dsl/operations/activation/task.hpp>
+#include <dsl/operations/add/task.hpp>
+#include <dsl/operations/channel_scale/task.hpp>
+#include <dsl/operations/channel_shuffle/task.hpp>
+#include <dsl/operations/channel_slice/task.hpp>
+#include <dsl/operations/class_token/task.hpp>
+#include <dsl/operations/embedding/task.hpp>
+#include <dsl/operations/group_norm/task.hpp>
+#include <dsl/operations/head_norm/task.hpp>
+#include <dsl/operations/layer_norm/task.hpp>
+#include <dsl/operations/local_response_norm/task.hpp>
+#include <dsl/operations/merge_pixels/task.hpp>
+#include <dsl/operations/multiply/task.hpp>
+#include <dsl/operations/pool2d/task.hpp>
+#include <dsl/operations/position_embedding/task.hpp>
+#include <dsl/operations/softmax/task.hpp>
+#include <dsl/operations/stochastic_depth/task.hpp>
+#include <dsl/operations/token_slice/task.hpp>
+#include <dsl/operations/transpose_tokens/task.hpp>
+#include <dsl/operations/upsample2d/task.hpp>
+#include <dsl/operations/zero_pad2d/task.hpp>
 
 #include <utility>
 
 namespace dsl::host::TYPENET_MODE {
+
+/// Returns the function that makes tasks for an operation, or null if it has no kernels or is not in the set.
+template <operation_set Only, class Place, op Kind>
+constexpr auto maker_of() -> task (*)(Place&, bound_step<float> const&) {
+  if constexpr (detail::has(Only, Kind) && requires { &step_task<Kind>::template make<Only, Place>; })
+    return &step_task<Kind>::template make<Only, Place>;
+  else
+    return nullptr;
+}
+template <operation_set Only, class Place, int... Kinds>
+task step_task_of(std::integer_sequence<int, Kinds...>, Place& at, bound_step<float> const& b) {
+  static constexpr decltype(maker_of<Only, Place, op::input>()) makers[] = {
+      maker_of<Only, Place, static_cast<op>(Kinds)>()...};
+  auto const make = makers[static_cast<int>(b.node->kind)];
+  return make ? make(at, b) : task{};
+}
 
 /// Returns the task of a step whose speed is limited by memory. It uses kernels that executors with channel blocks
 /// share. The task is empty if only plain loops can run the step: for tensors that do not consist of whole blocks, and
@@ -28,53 +56,16 @@ namespace dsl::host::TYPENET_MODE {
 template <operation_set Only = all_operations, class Place, class F, class G>
 task memory_task(Place& at, bound_step<float> const& b, F update, G normalization) {
   action const what = b.step->what;
-  bool const forward = what == action::forward;
-  auto const rows = [&](row_function f, view<float const> const& second) {
-    return rows_task(at, b.to, b.accumulate, f, b.x, second);
-  };
   if (what == action::update) return update_task(at, update);
   if (what == action::copy_forward || what == action::copy_backward || b.step->kind == op::transfer) {
-    if (task copies = rows(row_function::copy, b.x)) return copies;
+    if (task copies = rows_task(at, b.to, b.accumulate, row_function::copy, b.x, b.x)) return copies;
     return b.step->kind == op::transfer ? task{} : channel_task(at, b);
   }
-  if (!b.node || (!forward && what != action::backward)) return {};
-  op const kind = b.node->kind;
+  if (!b.node || (what != action::forward && what != action::backward)) return {};
   if constexpr (detail::has(Only, op::batch_norm))
-    if (kind == op::batch_norm) return batch_norm_task(at, normalization());
-  if constexpr ((Only & detail::functions_but_relu) != 0)
-    if (kind == op::activation && b.node->function != function::relu) return activation_task(at, b);
-  if (kind == op::activation) return forward ? rows(row_function::relu, b.x) : rows(row_function::relu_backward, b.dy);
-  if (kind == op::add) return b.node->inputs == 2 ? rows(row_function::sum, b.x2) : task{};
-  if constexpr (detail::has(Only, op::multiply))
-    if (kind == op::multiply) return multiply_task(at, b);
-  if constexpr (detail::has(Only, op::layer_norm))
-    if (kind == op::layer_norm) return layer_norm_task(at, b);
-  if constexpr (detail::has(Only, op::head_norm))
-    if (kind == op::head_norm) return head_norm_task(at, b);
-  if constexpr (detail::has(Only, op::group_norm))
-    if (kind == op::group_norm) return group_norm_task(at, b);
-  if constexpr (detail::has(Only, op::local_response_norm))
-    if (kind == op::local_response_norm) return local_response_task(at, b);
-  if constexpr (detail::has(Only, op::softmax))
-    if (kind == op::softmax) return channel_softmax_task(at, b);
-  if constexpr (detail::has(Only, op::channel_scale))
-    if (kind == op::channel_scale) return channel_scale_task(at, b);
-  if constexpr (detail::has(Only, op::upsample_nearest, op::upsample_bilinear))
-    if (kind == op::upsample_nearest || kind == op::upsample_bilinear) return resize_task(at, b);
-  if constexpr (detail::has(Only, op::zero_pad2d))
-    if (kind == op::zero_pad2d) return zero_pad_task(at, b);
-  if constexpr (detail::has(Only, op::max_pool2d, op::avg_pool2d))
-    if (kind == op::max_pool2d || kind == op::avg_pool2d) return pool_task(at, b);
-  if constexpr (detail::has(Only, op::merge_pixels, op::class_token, op::position_embedding, op::token_slice,
-                            op::transpose_tokens))
-    if (kind == op::merge_pixels || kind == op::class_token || kind == op::position_embedding ||
-        kind == op::token_slice || kind == op::transpose_tokens)
-      return token_task(at, b);
-  if constexpr (detail::has(Only, op::channel_slice, op::channel_shuffle))
-    if (kind == op::channel_slice || kind == op::channel_shuffle) return channel_task(at, b);
-  if constexpr (detail::has(Only, op::embedding))
-    if (kind == op::embedding) return embedding_task(at, b);
-  return {};
+    if (b.node->kind == op::batch_norm) return batch_norm_task(at, normalization());
+  return step_task_of<Only>(std::make_integer_sequence<int, sizeof operations::table / sizeof(operations::row)>{}, at,
+                            b);
 }
 
 }  // namespace dsl::host::TYPENET_MODE

@@ -41,50 +41,6 @@ task rows_task(Place& at, view<float> const& to, bool accumulate, row_function f
   };
 }
 
-template <class Place>
-task activation_task(Place& at, bound_step<float> const& b) {
-  int const L = at.lanes();
-  view<float const> const dy = b.step->what == action::forward ? view<float const>{} : b.dy;
-  if (!in_vectors(L, b.to, b.x, dy.data ? dy : b.x)) return {};
-  bool const clears = b.to.block == L && b.to.shape.channels % L != 0 && !dy.data;  // some functions give 0 a value
-  return [&at, f = b.node->function, alpha = static_cast<float>(b.node->rate), x = b.x, dy, to = b.to,
-          accumulate = b.accumulate, count = vectors_of(b.to, L), clears] {
-    at.run(to.batch, [&](int n) {
-      at.memory().activation(
-          {f, alpha, sample_of(x, n), dy.data ? sample_of(dy, n) : nullptr, sample_of(to, n), count, accumulate});
-      if (clears)
-        zero_rest_of_block(view<float>{sample_of(to, n), to.shape, 1, to.block, to.buffer_channels - to.channel, 0});
-    });
-  };
-}
-
-template <class Place>
-task pool_task(Place& at, bound_step<float> const& b) {
-  bool const forward = b.step->what == action::forward, mean = b.node->kind == op::avg_pool2d;
-  view<float const> const& from = forward ? b.x : b.dy;
-  int const L = at.lanes();
-  if (b.argmax.wide.data || !from.data || !in_blocks(from, L) || !in_blocks(b.to, L)) return {};
-  memory_kernels const& k = at.memory();
-  auto const run =
-      mean ? (forward ? k.average_pool : k.average_pool_gradient) : (forward ? k.max_pool : k.max_pool_gradient);
-  pool_call const c{.argmax = b.argmax.narrow.data,
-                    .in = forward ? from.shape : b.to.shape,
-                    .out = forward ? b.to.shape : from.shape,
-                    .window = b.node->window,
-                    .accumulate = b.accumulate,
-                    .counts_padding = b.node->counts_padding};
-  return [&at, run, c, from, to = b.to, L] {
-    int const blocks = blocks_of(to.shape.channels, L);
-    at.run(to.batch * blocks, [&](int i) {
-      pool_call one = c;
-      one.from = sample_of(from, i / blocks) + i % blocks * L * from.shape.area();
-      one.to = sample_of(to, i / blocks) + i % blocks * L * to.shape.area();
-      if (one.argmax) one.argmax += i * L * c.out.area();
-      run(one);
-    });
-  };
-}
-
 /// Returns the task of an update step. When the step runs, `each` calls a function with the arrays of each part of the
 /// update.
 template <class Place, class F>

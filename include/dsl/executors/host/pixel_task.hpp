@@ -23,46 +23,16 @@ inline bool is_blocked(bound_step<float> const& s, int lanes) {
   return blocked(s.x) && blocked(s.dy) && blocked(s.to);
 }
 
-/// Returns the task of a softmax over the channels of each pixel; it is empty for tensors without channel blocks.
+/// Writes to = a * b for one channel block of one sample, or adds it; `b` is one vector for all pixels.
 template <class Place>
-task channel_softmax_task(Place& at, bound_step<float> const& s) {
-  if (!is_blocked(s, at.lanes())) return {};
-  return [&at, &s] {
-    for_each_part(at, s.to.batch, s.to.shape.area(), [&](int n, long long first, long long count) {
-      long long const offset = first * at.lanes();
-      at.memory().channel_softmax({.x = sample_of(s.x, n) + offset,
-                                   .dy = s.dy.data ? sample_of(s.dy, n) + offset : nullptr,
-                                   .to = sample_of(s.to, n) + offset,
-                                   .apart = s.to.shape.area() * at.lanes(),
-                                   .pixels = count,
-                                   .blocks = blocks_of(s.to.shape.channels, at.lanes()),
-                                   .channels = s.to.shape.channels,
-                                   .accumulate = s.accumulate});
-    });
-  };
-}
-
-/// Returns the task of a local_response_norm; it is empty for tensors without channel blocks, and if a channel has
-/// neighbours beyond the next block.
-template <class Place>
-task local_response_task(Place& at, bound_step<float> const& s) {
-  if (!is_blocked(s, at.lanes()) || s.node->groups / 2 > at.lanes()) return {};
-  return [&at, &s] {
-    for_each_part(at, s.to.batch, s.to.shape.area(), [&](int n, long long first, long long count) {
-      long long const offset = first * at.lanes();
-      at.memory().local_response({.x = sample_of(s.x, n) + offset,
-                                  .dy = s.dy.data ? sample_of(s.dy, n) + offset : nullptr,
-                                  .to = sample_of(s.to, n) + offset,
-                                  .apart = s.to.shape.area() * at.lanes(),
-                                  .pixels = count,
-                                  .blocks = blocks_of(s.to.shape.channels, at.lanes()),
-                                  .reach = s.node->groups / 2,
-                                  .constant = static_cast<float>(s.node->epsilon),
-                                  .share = static_cast<float>(s.node->rate / s.node->groups),
-                                  .power = static_cast<float>(s.node->power),
-                                  .accumulate = s.accumulate});
-    });
-  };
+void multiply_block(Place& at, view<float const> const& a, view<float> const& to, int n, int block, float const* b,
+                    bool accumulate) {
+  long long const offset = block * at.lanes() * to.shape.area();
+  at.memory().multiply({.a = sample_of(a, n) + offset,
+                        .b = b,
+                        .to = sample_of(to, n) + offset,
+                        .count = to.shape.area(),
+                        .accumulate = accumulate});
 }
 
 }  // namespace dsl::host::TYPENET_MODE

@@ -5,6 +5,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/memory_tasks.hpp>
 #include <dsl/executors/host/neighbours.hpp>
+#include <dsl/executors/host/step_task.hpp>
 
 namespace dsl::host::TYPENET_MODE {
 
@@ -70,13 +71,18 @@ class resize {
   int small_width_ = 0, band_ = 1, bands_ = 1;
 };
 
-/// Returns the task of an upsampling step, or an empty task if a tensor does not consist of whole channel blocks.
-template <class Place>
-task resize_task(Place& at, bound_step<float> const& s) {
-  view<float const> const& from = s.step->what == action::forward ? s.x : s.dy;
-  int const L = at.lanes();
-  if (from.block != L || s.to.block != L || !in_blocks(from, L) || !in_blocks(s.to, L)) return {};
-  return [made = resize<Place>(at, s)] { made(); };
-}
+template <>
+struct step_task<op::upsample_nearest> {
+  /// Returns the task of an upsampling step, or an empty task if a tensor does not consist of whole channel blocks.
+  template <operation_set, class Place>
+  static task make(Place& at, bound_step<float> const& s) {
+    view<float const> const& from = s.step->what == action::forward ? s.x : s.dy;
+    int const L = at.lanes();
+    if (from.block != L || s.to.block != L || !in_blocks(from, L) || !in_blocks(s.to, L)) return {};
+    return [made = resize<Place>(at, s)] { made(); };
+  }
+};
+template <>
+struct step_task<op::upsample_bilinear> : step_task<op::upsample_nearest> {};
 
 }  // namespace dsl::host::TYPENET_MODE

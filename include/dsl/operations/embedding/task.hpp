@@ -3,6 +3,7 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/memory_tasks.hpp>
+#include <dsl/executors/host/step_task.hpp>
 #include <dsl/executors/host/token_number.hpp>
 
 namespace dsl::host::TYPENET_MODE {
@@ -54,19 +55,22 @@ class embedding_steps {
   int lanes_;
 };
 
-/// Returns the task of an embedding, or an empty task if its output is not in channel blocks, or if the gradient of its
-/// input, which is 0, must be written.
-template <class Place>
-task embedding_task(Place& at, bound_step<float> const& s) {
-  bool const forward = s.step->what == action::forward;
-  view<float const> const y =
-      forward ? view<float const>{s.to.data, s.to.shape, s.to.batch, s.to.block, s.to.buffer_channels, s.to.channel}
-              : s.dy;
-  if (y.block != at.lanes() || !in_blocks(y, at.lanes())) return {};
-  embedding_steps<Place> const made(at, s);
-  if (forward) return [made] { made.look_up(); };
-  if (s.to.data || !s.gradient(role::kernel)) return {};
-  return [made] { made.sum_gradients(); };
-}
+template <>
+struct step_task<op::embedding> {
+  /// Returns the task of an embedding, or an empty task if its output is not in channel blocks, or if the gradient of
+  /// its input, which is 0, must be written.
+  template <operation_set, class Place>
+  static task make(Place& at, bound_step<float> const& s) {
+    bool const forward = s.step->what == action::forward;
+    view<float const> const y =
+        forward ? view<float const>{s.to.data, s.to.shape, s.to.batch, s.to.block, s.to.buffer_channels, s.to.channel}
+                : s.dy;
+    if (y.block != at.lanes() || !in_blocks(y, at.lanes())) return {};
+    embedding_steps<Place> const made(at, s);
+    if (forward) return [made] { made.look_up(); };
+    if (s.to.data || !s.gradient(role::kernel)) return {};
+    return [made] { made.sum_gradients(); };
+  }
+};
 
 }  // namespace dsl::host::TYPENET_MODE

@@ -4,6 +4,7 @@
 #include <dsl/detail/math.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/memory_tasks.hpp>
+#include <dsl/executors/host/step_task.hpp>
 
 namespace dsl::host::TYPENET_MODE {
 
@@ -144,15 +145,18 @@ class group_norm {
   bound_step<float> const* step_;
 };
 
-/// Returns the task of a group_norm step, or an empty task if a tensor does not consist of whole channel blocks.
-template <class Place>
-task group_norm_task(Place& at, bound_step<float> const& s) {
-  int const L = at.lanes();
-  if (!in_blocks(s.x, L) || !in_blocks(s.dy, L) || !in_blocks(s.to, L)) return {};
-  group_norm<Place> const made(at, s);
-  at.need_shared(made.floats());
-  if (s.step->what == action::forward) return [made] { made.forward(); };
-  return [made] { made.backward(); };
-}
+template <>
+struct step_task<op::group_norm> {
+  /// Returns the task of a group_norm step, or an empty task if a tensor does not consist of whole channel blocks.
+  template <operation_set, class Place>
+  static task make(Place& at, bound_step<float> const& s) {
+    int const L = at.lanes();
+    if (!in_blocks(s.x, L) || !in_blocks(s.dy, L) || !in_blocks(s.to, L)) return {};
+    group_norm<Place> const made(at, s);
+    at.need_shared(made.floats());
+    if (s.step->what == action::forward) return [made] { made.forward(); };
+    return [made] { made.backward(); };
+  }
+};
 
 }  // namespace dsl::host::TYPENET_MODE

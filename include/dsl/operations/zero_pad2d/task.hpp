@@ -3,6 +3,7 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/memory_tasks.hpp>
+#include <dsl/executors/host/step_task.hpp>
 
 #include <cstring>
 
@@ -119,11 +120,14 @@ class zero_pad {
   int band_ = 1, bands_ = 1;
 };
 
-/// Returns the task of a zero_pad2d step, for tensors of any layout. It does nothing if nobody needs the gradient.
-template <class Place>
-task zero_pad_task(Place& at, bound_step<float> const& s) {
-  if (!s.to.data) return [] {};
-  return [made = zero_pad<Place>(at, s)] { made(); };
-}
+template <>
+struct step_task<op::zero_pad2d> {
+  /// Returns the task of a zero_pad2d step, for tensors of any layout. It does nothing if nobody needs the gradient.
+  template <operation_set, class Place>
+  static task make(Place& at, bound_step<float> const& s) {
+    if (!s.to.data) return [] {};
+    return [made = zero_pad<Place>(at, s)] { made(); };
+  }
+};
 
 }  // namespace dsl::host::TYPENET_MODE

@@ -3,6 +3,7 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/memory_tasks.hpp>
+#include <dsl/executors/host/step_task.hpp>
 
 namespace dsl::host::TYPENET_MODE {
 
@@ -88,15 +89,18 @@ class layer_norm {
   int parts_;        // number of parts of the batch
 };
 
-/// Returns the task of a layer_norm step, or an empty task if a tensor does not consist of whole channel blocks.
-template <class Place>
-task layer_norm_task(Place& at, bound_step<float> const& s) {
-  int const L = at.lanes();
-  if (!in_blocks(s.x, L) || !in_blocks(s.dy, L) || !in_blocks(s.to, L)) return {};
-  layer_norm<Place> const made(at, s);
-  at.need_shared(made.floats());
-  if (s.step->what == action::forward) return [made] { made.forward(); };
-  return [made] { made.backward(); };
-}
+template <>
+struct step_task<op::layer_norm> {
+  /// Returns the task of a layer_norm step, or an empty task if a tensor does not consist of whole channel blocks.
+  template <operation_set, class Place>
+  static task make(Place& at, bound_step<float> const& s) {
+    int const L = at.lanes();
+    if (!in_blocks(s.x, L) || !in_blocks(s.dy, L) || !in_blocks(s.to, L)) return {};
+    layer_norm<Place> const made(at, s);
+    at.need_shared(made.floats());
+    if (s.step->what == action::forward) return [made] { made.forward(); };
+    return [made] { made.backward(); };
+  }
+};
 
 }  // namespace dsl::host::TYPENET_MODE

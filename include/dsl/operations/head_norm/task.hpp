@@ -4,6 +4,7 @@
 #include <dsl/detail/math.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/memory_tasks.hpp>
+#include <dsl/executors/host/step_task.hpp>
 
 #include <cstring>
 
@@ -102,16 +103,19 @@ class head_norm {
   int lanes_, heads_, width_;
 };
 
-/// Returns the task of a head_norm, or an empty task if its heads are not whole channel blocks.
-template <class Place>
-task head_norm_task(Place& at, bound_step<float> const& s) {
-  int const L = at.lanes();
-  bool const whole = in_blocks(s.x, L) && in_blocks(s.dy, L) && in_blocks(s.to, L) && s.x.block == L;
-  if (!whole || s.x.shape.channels / 3 / s.node->groups % L != 0) return {};
-  head_norm<Place> const made(at, s);
-  at.need_shared(made.floats());
-  if (s.step->what == action::forward) return [made] { made.forward(); };
-  return [made] { made.backward(); };
-}
+template <>
+struct step_task<op::head_norm> {
+  /// Returns the task of a head_norm, or an empty task if its heads are not whole channel blocks.
+  template <operation_set, class Place>
+  static task make(Place& at, bound_step<float> const& s) {
+    int const L = at.lanes();
+    bool const whole = in_blocks(s.x, L) && in_blocks(s.dy, L) && in_blocks(s.to, L) && s.x.block == L;
+    if (!whole || s.x.shape.channels / 3 / s.node->groups % L != 0) return {};
+    head_norm<Place> const made(at, s);
+    at.need_shared(made.floats());
+    if (s.step->what == action::forward) return [made] { made.forward(); };
+    return [made] { made.backward(); };
+  }
+};
 
 }  // namespace dsl::host::TYPENET_MODE
