@@ -8,6 +8,7 @@
 #include <dsl/dsl.hpp>
 #include <dsl/executors/native/split_task.hpp>
 #include <dsl/executors/reference/loops.hpp>
+#include <dsl/formats/table.hpp>
 
 #include <cmath>
 #include <iterator>
@@ -649,6 +650,25 @@ bool is_allowed(example const& e, row const& r) {
          r.optional == a.optional && e.loops.parts == a.parts && (e.of.kind != op::custom || r.gives_probabilities);
 }
 
+/// Whether an operation whose row says that its channels may be in any order computes the same for another order of its
+/// input's channels and of the numbers per channel, but for this order.
+bool keeps_order(example const& e) {
+  if (formats::row_of(e.of.kind).order != formats::order_of_input || contains(facts_of(e.of).options, options::share))
+    return true;
+  auto const turned = [](numbers const& v, shape const& s) {  // channel 0 goes to the end
+    numbers all(v);
+    auto const area = static_cast<std::size_t>(s.area()), each = static_cast<std::size_t>(s.size());
+    for (std::size_t n = 0; n < v.size() / each; ++n)
+      for (std::size_t i = 0; i < each; ++i) all[n * each + i] = v[n * each + (i + area) % each];
+    return all;
+  };
+  bench plain(e, facts_of(e.of)), other(e, facts_of(e.of));
+  other.in[0] = turned(other.in[0], e.in[0]);
+  for (numbers& p : other.parameters) p = turned(p, {e.in[0].channels});
+  plain.forward(false), other.forward(false);
+  return same(other.y, turned(plain.y, e.out), 1e-12);
+}
+
 struct mutant {
   std::string field;
   row with;
@@ -711,6 +731,7 @@ TEST_CASE("operations: every row is what its loops do", "[operations]") {
     INFO(r.name);
     CHECK(fault_of(e, r) == "");
     CHECK(is_allowed(e, r));
+    CHECK(keeps_order(e));
     seen[static_cast<std::size_t>(e.of.kind)] = true;
   }
   CHECK(plain::loops_of<double>(op::window_offsets).parts == plain::parts_of::samples);

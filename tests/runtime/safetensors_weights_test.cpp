@@ -243,6 +243,15 @@ TEST_CASE("weights: names of networks of other forms", "[weights]") {
   using shuffled = dsl::network<dsl::image<2, 2, 1>, dsl::flatten, dsl::channel_shuffle<2>, dsl::dense<2>>;
   CHECK_THROWS_WITH(dsl::weight_layout(shuffled::view(), dsl::weight_convention::keras),
                     Catch::Matchers::StartsWith("weights: layer 1 (channel_shuffle) comes after a flatten"));
+  using grouped_norm = dsl::network<dsl::image<2, 2, 1>, dsl::flatten, dsl::group_norm<2>, dsl::dense<2>>;
+  CHECK_THROWS_WITH(dsl::weight_layout(grouped_norm::view(), dsl::weight_convention::keras),
+                    Catch::Matchers::StartsWith("weights: layer 1 (group_norm) comes after a flatten, so its groups"));
+  CHECK_NOTHROW(
+      dsl::weight_layout(dsl::network<dsl::image<2, 2, 1>, dsl::flatten, dsl::group_norm<1>, dsl::dense<2>>::view(),
+                         dsl::weight_convention::keras));
+  using responses = dsl::network<dsl::image<2, 2, 1>, dsl::flatten, dsl::local_response_norm<3>, dsl::dense<2>>;
+  CHECK_THROWS_WITH(dsl::weight_layout(responses::view(), dsl::weight_convention::keras),
+                    Catch::Matchers::StartsWith("weights: layer 1 (local_response_norm) comes after a flatten"));
   CHECK(names_of<dsl::named<"a", dsl::channel_scale>>() == strings{"a"});
   using scaled = dsl::network<dsl::image<2, 2, 1>, dsl::channel_scale, dsl::flatten, dsl::channel_scale>;
   CHECK(dsl::weight_names(scaled::view(), {.convention = dsl::weight_convention::keras}) ==

@@ -32,6 +32,10 @@ class keras_channels {
   static constexpr char const* behind_flatten =
       "comes after a flatten, so its channels are in a different order in Keras, which flattens in the order height, "
       "width, channels";
+  static constexpr char const* grouped =
+      "comes after a flatten, so its groups consist of different channels in Keras, which flattens in the order "
+      "height, "
+      "width, channels";
   static constexpr char const* mixed_orders =
       "has operands whose channels are in different orders in Keras, which flattens in the order height, width, "
       "channels";

@@ -19,11 +19,7 @@ inline char const* keras_convolution(graph_view const& g, node const& n) {
 }
 
 inline keras_channels::order convolution_order(keras_channels const& all, node const& n) {
-  if (n.groups > 1 && !all.of_input(n).empty())
-    all.refuse(
-        n,
-        "comes after a flatten, so its groups consist of different channels in Keras, which flattens in the order "
-        "height, width, channels");
+  if (n.groups > 1 && !all.of_input(n).empty()) all.refuse(n, keras_channels::grouped);
   return {};
 }
 

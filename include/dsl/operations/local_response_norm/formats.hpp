@@ -7,6 +7,6 @@
 namespace dsl::formats::TYPENET_MODE {
 
 template <>
-inline constexpr row row_for<op::local_response_norm>{.parts = "neighbours", .order = order_of_input};
+inline constexpr row row_for<op::local_response_norm>{.parts = "neighbours"};
 
 }  // namespace dsl::formats::TYPENET_MODE
