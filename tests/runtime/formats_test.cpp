@@ -77,7 +77,7 @@ TEST_CASE("formats: every row says what this list says", "[formats]") {
         "26 local_response_norm: neighbours\n"
         "27 class_token: class_token each_channel parameter\n"
         "28 position_embedding: position_embedding each_channel parameter\n"
-        "30 embedding: embedding embeddings table new_order\n"
+        "30 embedding: tokens embedding embeddings table new_order\n"
         "31 window_attention: heads window window_attention table parameter\n"
         "33 lstm: lstm own_order names_in_torch\n"
         "34 gru: gru own_order names_in_torch\n"

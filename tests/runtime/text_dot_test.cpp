@@ -213,6 +213,13 @@ TEST_CASE("dot: two strides and dilation", "[dot]") {
   CHECK(all.find("2 conv2d 3x3, stride 1x2, dilation 3x1\\n") != std::string::npos);
 }
 
+TEST_CASE("dot: what an operation counts has its name", "[dot]") {
+  CHECK(has(dot<network<token_numbers<4>, embedding<9, 6>>>(), "embedding, 9 tokens\\n"));
+  CHECK(has(dot<network<sequence<6, 4>, attention<2>>>(), "attention, 2 heads\\n"));
+  CHECK(has(dot<network<image<6, 4, 4>, local_response_norm<3>>>(), "local_response_norm, 3 neighbours\\n"));
+  CHECK(has(dot<network<image<6, 4, 4>, group_norm<3>>>(), "group_norm, 3 groups\\n"));
+}
+
 TEST_CASE("dot: the picture of a network with branches", "[dot]") {
   using model = network<image<3, 8, 8>, conv2d<4, 3, 3, 2>, concat<batch_norm<>, sequential<max_pool2d<1, 1>, relu>>,
                         dropout<0.25>, flatten, dense<1>>;

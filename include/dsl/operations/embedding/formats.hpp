@@ -7,7 +7,10 @@
 namespace dsl::formats::TYPENET_MODE {
 
 template <>
-inline constexpr row row_for<op::embedding>{
-    .keras_class = "embedding", .kernel_name = "embeddings", .kernel_axes = axes::table, .order = new_order};
+inline constexpr row row_for<op::embedding>{.parts = "tokens",
+                                            .keras_class = "embedding",
+                                            .kernel_name = "embeddings",
+                                            .kernel_axes = axes::table,
+                                            .order = new_order};
 
 }  // namespace dsl::formats::TYPENET_MODE
