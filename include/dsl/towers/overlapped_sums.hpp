@@ -7,6 +7,8 @@
 #include <dsl/towers/abort_state.hpp>
 #include <dsl/towers/process_sums.hpp>
 
+#include <mutex>
+
 namespace dsl::detail::TYPENET_MODE {
 
 /// Sums over the ranks of several processes while the ranks continue to compute. A separate thread computes a sum as
@@ -89,6 +91,4 @@ class overlapped_sums {
 
 #ifdef TYPENET_DEFINITIONS
 #include <dsl/towers/overlapped_sums_inl.hpp>
-
-#include <mutex>
 #endif
