@@ -287,6 +287,17 @@ TEST_CASE("backup_and_restore: a file that is no state is refused, whether the r
   CHECK(files_of(here.path).size() == 3);
 }
 
+TEST_CASE("a file that could not be kept is not replaced by the next save either", "[earlier]") {
+  test::temporary_directory const here;
+  std::string const path = (here.path / std::string(252, 'x')).string();  // too long for a .before at its end
+  std::ofstream(path) << "a run's";
+  earlier_files all;
+  all.begin(true);
+  for (int save = 0; save < 2; ++save) CHECK_THROWS_AS(all.keep(path, "test"), file_error);
+  CHECK(all.files().empty());
+  CHECK(contents(path) == "a run's");
+}
+
 TEST_CASE("no output has a name that is empty, has a NUL byte, or is a link of the system", "[earlier][hostile]") {
   test::temporary_directory const here;
   std::string const out = here / "out";

@@ -5,7 +5,7 @@
 #if defined(TYPENET_MODE) && !defined(TYPENET_EMBEDDED)
 #error "embedded: <dsl/embedded.hpp> changes how typenet allocates memory; include it before typenet's other headers"
 #endif
-#ifdef TYPENET_COMPILED
+#if defined(TYPENET_COMPILED) || defined(TYPENET_IMPLEMENTATION)
 #error "embedded: <dsl/embedded.hpp> does not work with the compiled library; link typenet::typenet instead"
 #endif
 #ifndef TYPENET_EMBEDDED

@@ -41,7 +41,11 @@ class thread_group {
     }
   }
   void join() {
-    for (std::thread& t : threads_) t.join();
+    for (std::thread& t : threads_)
+      if (t.get_id() != std::this_thread::get_id())
+        t.join();
+      else
+        t.detach();  // a thread that ends the program cannot wait for itself
     threads_.clear();
   }
   int size() const { return static_cast<int>(threads_.size()); }

@@ -21,9 +21,10 @@ namespace dsl::TYPENET_MODE {
 TYPENET_INLINE void earlier_files::keep(std::string const& path, char const* kind, int epochs) {
   struct stat status{};
   bool const is_file = ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
-  auto const [own, is_first] = own_.try_emplace(path, 0);
-  bool const others = is_first ? new_ : own->second != 0 && own->second != status.st_ino;
-  if (others && is_file) add_name(path, kind, epochs, false);
+  auto const own = own_.find(path);
+  bool const others = own == own_.end() ? new_ : own->second != 0 && own->second != status.st_ino;
+  if (others && is_file) add_name(path, kind, epochs, false);  // if this throws, the next save tries again
+  own_.try_emplace(path, 0);
 }
 
 TYPENET_INLINE void earlier_files::set_aside(std::string const& path, char const* kind, int epochs) {

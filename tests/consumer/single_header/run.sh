@@ -49,6 +49,7 @@ compile "$TYPENET_CXX" "$scratch/single" main -O0 -DTYPENET_COMPILED
 compile "$TYPENET_CXX" "$scratch/single" trainer -O0 -DTYPENET_COMPILED
 compile "$TYPENET_CXX" "$scratch/single" implementation -O0
 runs "$scratch/single" "$scratch/single" "$scratch/single" | tee "$scratch/said"
+"$TYPENET_CXX" -std=c++20 "${warnings[@]}" "-I$scratch/single" -fsyntax-only "$here/main.cpp"  # with the header alone
 [ "${TYPENET_TESTS:-}" = all ] || exit 0
 
 how=(-O2 -g)  # as online compilers do it, which print x86's instructions in Intel's syntax

@@ -22,7 +22,7 @@ namespace dsl::native_cpu::TYPENET_MODE {
 /// process forks while no loop runs, the pool works in both processes.
 class thread_pool {
  public:
-  /// Throws option_error if `threads` is less than 1, or if the system cannot start that many threads.
+  /// Throws option_error if `threads` is less than 1, and executor_error if the system cannot start that many threads.
   explicit thread_pool(int threads) : threads_(threads) {
     if (threads < 1) detail::throw_error<option_error>({"threads: there must be at least 1; found ", threads});
     start();
