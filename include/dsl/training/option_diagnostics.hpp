@@ -68,8 +68,9 @@ struct option_value {
       noexcept(sizeof(diagnostic<Found>) != 0) {}
   template <class... Found>
     requires(sizeof...(Found) > 1)
-  option_value(Found const&...) noexcept(sizeof(broken::options_take_one_value < Option, Takes,
-                                                Reports && !is_list<Takes> ? int{sizeof...(Found)} : 1 >) != 0) {}
+  option_value(Found const&...)  // NOLINT(google-explicit-constructor)
+      noexcept(sizeof(broken::options_take_one_value < Option, Takes,
+                      Reports && !is_list<Takes> ? int{sizeof...(Found)} : 1 >) != 0) {}
   template <int = 0>
   option_value(...) {}  // NOLINT(google-explicit-constructor,cert-dcl50-cpp): of a list with an error in it
 };
