@@ -14,6 +14,8 @@
 #include <dsl/dsl.hpp>
 #include <dsl/executors/cuda.hpp>
 
+#include <cuda_runtime_api.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

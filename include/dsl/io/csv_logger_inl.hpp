@@ -11,6 +11,7 @@
 #include <dsl/training/earlier_files.hpp>
 
 #include <algorithm>
+#include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -69,12 +70,14 @@ TYPENET_INLINE void csv_logger::write_all(fit_run const& run) {
       // A header without rows is of a run that was killed in its first epoch.
       if (options_.append || text(static_cast<std::int64_t>(header.size()) + 1) == header) run.earlier->wrote(path_);
       // The rows of the run itself begin with those of the state from which it has resumed.
-      std::string const there = text(callback_state::largest_count);
+      constexpr std::int64_t longest = std::int64_t{1} << 24;  // a run has no longer log
+      std::string const there = text(longest);
       bool const own = run.past.epochs.empty() ? there.size() <= all.size()
                                                : there.compare(0, all.size(), all, 0, there.size()) == 0;
       if (run.restored_by && !options_.append && !run.earlier->is_own(path_) && !own) run.earlier->found_another(path_);
-      auto const epochs = std::count(there.begin(), there.end(), '\n') - 1;  // without the header
-      run.earlier->keep(path_, "csv_logger", static_cast<int>(std::clamp<std::ptrdiff_t>(epochs, 0, 1 << 30)));
+      auto const rows = static_cast<int>(std::count(there.begin(), there.end(), '\n'));  // the header is one, too
+      bool const is_log = static_cast<std::int64_t>(there.size()) < longest;
+      run.earlier->keep(path_, "csv_logger", !is_log ? INT_MAX : rows > 0 ? rows - 1 : 0);
     }
     atomic_file file(path_, "csv_logger");
     file.write(all);
