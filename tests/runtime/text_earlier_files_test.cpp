@@ -331,7 +331,7 @@ TEST_CASE("no output has a name that is empty, has a NUL byte, or is a link of t
       paths.insert(paths.end(), {here / "stdout", here / "second", "/dev/stdout"});
     for (std::string const& path : paths) {
       INFO(name << ": " << path.c_str());
-      std::string const said = thrown<file_error>([&, &write = write] { write(path); });
+      std::string const said = thrown<file_error>([&, &save = write] { save(path); });
       INFO(said);
       CHECK((path.empty() ? has(said, "its name is empty") || has(said, "found nothing")
              : path[path.size() - 5] == '\0' || path.find('\0') != path.npos
