@@ -206,7 +206,7 @@ TEST_CASE("earlier_files: a name that is taken is never replaced", "[earlier]") 
   std::filesystem::create_symlink("nowhere", path + ".before.3");
   earlier_files all;
   all.begin(true);
-  all.keep(path, "test");
+  all.keep(path, "test", 1);  // of a run of one epoch
   REQUIRE(all.files().size() == 1);
   CHECK(all.files()[0].kept_as == path + ".before.4");
   CHECK(contents(path) == "a run's");
@@ -232,7 +232,7 @@ TEST_CASE("earlier_files: a name that is taken is never replaced", "[earlier]") 
   all.keep(here / "none", "test");
   CHECK(all.files().size() == 2);
   put(path + ".other", "another's"), std::filesystem::rename(path + ".other", path + ".before.5");
-  all.end(0);
+  all.end(1);
   CHECK_FALSE(std::filesystem::exists(path + ".before.4"));
   CHECK(contents(path + ".before.5") == "another's");
   CHECK(contents(path) == "own");
@@ -243,6 +243,17 @@ TEST_CASE("earlier_files: a name that is taken is never replaced", "[earlier]") 
   CHECK(contents(path + ".before.4") == "own");
   CHECK(has(thrown<file_error>([&] { all.set_aside(here / "none", "test", 0); }),
             "test: " + here / "none" + " of an earlier run must be kept as "));
+}
+
+TEST_CASE("earlier_files: a file of a run of unknown length is not removed", "[earlier]") {
+  test::temporary_directory const here;
+  std::string const path = here / "best";
+  std::ofstream(path) << "of a long run";
+  earlier_files all;
+  all.begin(true);
+  all.keep(path, "test");
+  all.end(1'000);
+  CHECK(contents(path + ".before") == "of a long run");
 }
 
 TEST_CASE("backup_and_restore: a state that is renamed to its file while it runs is neither replaced nor deleted",

@@ -15,7 +15,8 @@ namespace dsl::TYPENET_MODE {
 /// The files of earlier runs that a run has found under the names of its own files. A run never deletes or replaces
 /// such a file before it has ended: a file keeps a second name, NAME.before or, if that is taken, NAME.before.2 and so
 /// on. Only a run that has ended normally, after at least as many epochs as the earlier run, removes the files that it
-/// has set aside. A callback that writes a file while the network trains calls keep() before it replaces the file:
+/// has set aside; if no file says how many epochs that were, it removes none. A callback that writes a file while the
+/// network trains calls keep() before it replaces the file:
 ///   run.earlier->keep("best.weights", "my_callback");
 class earlier_files {
  public:

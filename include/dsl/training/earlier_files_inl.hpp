@@ -68,7 +68,7 @@ TYPENET_INLINE void earlier_files::give_back() {
 }
 
 TYPENET_INLINE void earlier_files::end(int epochs) {
-  if (epochs < epochs_) return;
+  if (epochs_ == 0 || epochs < epochs_) return;  // 0: nobody knows how many epochs the earlier run had
   for (file const& f : files_)
     if (number_of(f.kept_as) == f.number) ::unlink(f.kept_as.c_str());
   files_.clear();
