@@ -197,12 +197,12 @@ std::optional<dsl::weight_average> averages(settings const& s) {
 /// The files of an earlier run that this run has kept.
 std::shared_ptr<dsl::earlier_files> earlier;
 
-/// Returns the commands that give the kept files their old names.
+/// Returns the commands that give the kept files their old names; a file of this run that has such a name gets another.
 std::string back_again() {
   std::string commands;
   for (dsl::earlier_files::file const& f : earlier->files())
-    commands += (commands.empty() ? "mv " : " && mv ") + dsl::detail::shell_path(f.kept_as) + " " +
-                dsl::detail::shell_path(f.path);
+    commands += (commands.empty() ? "" : " && ") + std::string("mv --backup=numbered ") +
+                dsl::detail::shell_path(f.kept_as) + " " + dsl::detail::shell_path(f.path);
   return commands;
 }
 
@@ -214,9 +214,9 @@ struct says_where_it_begins : dsl::callback {
     earlier = run.earlier;
     if (!earlier->files().empty())
       say(
-          fmt::format("{} is from an unfinished run. It is kept as {} until a run without --resume has ended after at "
-                      "least as many epochs; so are other files of that run before this one replaces them. To resume "
-                      "the earlier run, first end this one and enter: {}",
+          fmt::format("{} is from an unfinished run. It is kept as {} until this run has ended after at least as many "
+                      "epochs; so is each other file of that run before this one replaces it, and best weights and "
+                      "plots until you remove them. To resume the earlier run, first end this one and enter: {}",
                       s.checkpoint(), earlier->files().front().kept_as, back_again()));
     dsl::fit_position const& at = run.next;
     if (at.step > 0)
@@ -355,6 +355,7 @@ void write(settings const& s, dsl::trainer& trainer, dsl::history const& history
     });
   attempt([&] { dsl::plot(history, s.output, style(data.name)); });
   if (!s.confusion.empty()) attempt([&] { write_confusion(s, confusion, data.name); });
+  if (!failed.empty()) say_what_is_kept();
   if (!failed.empty())
     throw dsl::file_error(failed + (kept_in.empty() ? "" : "; the numbers of every epoch are in " + kept_in));
   if (earlier->is_own(s.checkpoint())) {

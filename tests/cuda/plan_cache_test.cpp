@@ -131,6 +131,7 @@ TEST_CASE("a cache that others may write to, or of another user, is not used") {
     for (mode_t const shared : {0777, 0770, 0720, 0702, 01777}) {
       REQUIRE(::chmod(own.c_str(), shared) == 0);
       CHECK(read() == "nothing");
+      CHECK(!write_cached(own, "more code", "of ours"));
     }
   });
   CHECK(said == std::vector<std::string>{"cache: " + own +
@@ -142,6 +143,14 @@ TEST_CASE("a cache that others may write to, or of another user, is not used") {
     CHECK(read() == "of ours");
   }
   REQUIRE(::chmod(own.c_str(), 0700) == 0);
+  for (mode_t const shared : {0664, 0646}) {  // the file itself
+    REQUIRE(::chmod((own + "/code").c_str(), shared) == 0);
+    CHECK(read() == "nothing");
+  }
+  CHECK(write_cached(own, "code", "of ours"));
+  CHECK(read() == "of ours");
+  REQUIRE(::symlink((own + "/code").c_str(), (own + "/link").c_str()) == 0);
+  CHECK(!read_cached(own, "link"));
   if (::geteuid() != 0) return;  // only root can give it to another user
   REQUIRE(::chown(own.c_str(), 65534, 65534) == 0);
   CHECK(read() == "nothing");

@@ -170,12 +170,12 @@ TEST_CASE("a run that has ended removes what it has kept of a run that was not l
   CHECK(run(8, 4) == "best log.csv state ");
   auto const first = files_of(here.path);
   SECTION("the new run has fewer epochs: all is kept") {
-    CHECK(run(4, 9) == "best best.before log.csv log.csv.before state.before ");
+    CHECK(run(4, 9) == "best log.csv log.csv.before state.before ");
     auto const second = files_of(here.path);
-    for (char const* name : {"best", "log.csv", "state"})
-      CHECK(second.at(std::string(name) + ".before") == first.at(name));
+    for (char const* name : {"log.csv", "state"}) CHECK(second.at(std::string(name) + ".before") == first.at(name));
+    CHECK(second.at("best") == first.at("best"));  // both runs have the same after four epochs
     SECTION("the earlier run goes on as if there had been no other") {
-      for (char const* name : {"best", "log.csv", "state"})
+      for (char const* name : {"log.csv", "state"})
         std::filesystem::rename(here / (std::string(name) + ".before"), here / name);
       CHECK(run(8, 9, true) == "best log.csv ");
       CHECK(test::lines(contents(here / "log.csv")).size() == 9);
@@ -186,7 +186,9 @@ TEST_CASE("a run that has ended removes what it has kept of a run that was not l
       for (auto const& [name, bytes] : first) CHECK(has_bytes(third, bytes));
     }
   }
-  SECTION("it has as many as the earlier run had begun") { CHECK(run(5, 9) == "best log.csv "); }
+  SECTION("it has as many as the earlier run had begun: nothing tells of how many the best weights are") {
+    CHECK(run(5, 9) == "best best.before log.csv ");
+  }
   SECTION("it resumes: its files are its own") { CHECK(run(8, 9, true) == "best log.csv "); }
   SECTION("it is interrupted before its first step") {
     trainer t = toy::compiled();
@@ -205,7 +207,6 @@ TEST_CASE("earlier_files: a name that is taken is never replaced", "[earlier]") 
   put(path, "a run's"), put(path + ".before", "the user's"), std::filesystem::create_directory(path + ".before.2");
   std::filesystem::create_symlink("nowhere", path + ".before.3");
   earlier_files all;
-  all.begin(true);
   all.keep(path, "test", 1);  // of a run of one epoch
   REQUIRE(all.files().size() == 1);
   CHECK(all.files()[0].kept_as == path + ".before.4");
@@ -213,10 +214,9 @@ TEST_CASE("earlier_files: a name that is taken is never replaced", "[earlier]") 
   auto const replace = [&](std::string const& text) {
     put(path + ".new", text), std::filesystem::rename(path + ".new", path);
   };
-  replace("own");
-  all.keep(path, "test");  // by now the run's own
+  all.keep(path, "test", 1);  // the write has failed, and is tried again
   CHECK(all.files().size() == 1);
-  all.wrote(path);
+  replace("own"), all.wrote(path);
   all.keep(path, "test");
   CHECK(all.is_own(path));
   CHECK(all.files().size() == 1);
@@ -250,10 +250,104 @@ TEST_CASE("earlier_files: a file of a run of unknown length is not removed", "[e
   std::string const path = here / "best";
   std::ofstream(path) << "of a long run";
   earlier_files all;
-  all.begin(true);
   all.keep(path, "test");
   all.end(1'000);
   CHECK(contents(path + ".before") == "of a long run");
+}
+
+TEST_CASE("earlier_files: each file goes by the epochs of its own run", "[earlier]") {
+  test::temporary_directory const here;
+  auto const put = [&](char const* name, char const* text) { std::ofstream(here / name) << text; };
+  earlier_files all;
+  for (char const* name : {"log", "best", "state"}) put(name, name);
+  all.keep(here / "best", "test");
+  all.keep(here / "log", "test", 2);
+  all.end(1);
+  CHECK(files_of(here.path).size() == 5);
+  all.end(2);  // the log tells of two epochs, the best weights of none
+  CHECK(files_of(here.path) == std::map<std::string, std::string>{
+                                   {"best", "best"}, {"best.before", "best"}, {"log", "log"}, {"state", "state"}});
+  std::filesystem::rename(here / "best.before", here / "best");
+  all = {};
+  all.keep(here / "log", "test", 2), all.set_aside(here / "state", "test", 5);
+  all.end(4);  // the log may be that of the state, whose run had begun another epoch
+  CHECK(std::filesystem::exists(here / "log.before"));
+  // What is kept is not kept once more, neither by this run nor by the next.
+  all.keep(here / "log", "test", 2);
+  all = {};
+  all.keep(here / "log", "test", 2);
+  CHECK(all.files().empty());
+  CHECK_FALSE(std::filesystem::exists(here / "log.before.2"));
+  // A file that appears later, because its folder was away, is no file of this run either.
+  all.keep(here / "late", "test");
+  put("late", "late");
+  all.keep(here / "late", "test", 1, true);
+  CHECK(contents(here / "late.before") == "late");
+  CHECK_FALSE(std::filesystem::exists(here / "late"));  // for a writer that writes into the file that is there
+  put("late", "late");
+  all.wrote(here / "late");
+  all.end(0);
+  CHECK_FALSE(std::filesystem::exists(here / "late.before"));  // it has the same bytes
+}
+
+TEST_CASE("a writer that writes into an existing file does not write into the file that is kept", "[earlier]") {
+  test::temporary_directory const here;
+  std::ofstream(here / "weights") << "of another run";
+  trainer t = toy::compiled();
+  toy::fit(t, 2,
+           {model_checkpoint<>(here / "weights",
+                               {.save_weights_only = true, .writer = [](trainer&, std::string const& path) {
+                                  std::ofstream(path) << "of this run";
+                                }})});
+  CHECK(contents(here / "weights") == "of this run");
+  CHECK(contents(here / "weights.before") == "of another run");
+}
+
+TEST_CASE("a run that resumes replaces only files of its own", "[earlier]") {
+  test::temporary_directory const here;
+  std::string const folder = here.path.string();
+  auto const run = [&](int crash_in, int save_every, bool append = false) {
+    trainer t = toy::compiled();
+    try {
+      toy::fit(t, 6,
+               {backup_and_restore(folder + "/state", {.save_freq = every_epochs(save_every), .verbose = false}),
+                model_checkpoint<val_loss>(folder + "/best", {.save_best_only = true, .save_weights_only = true}),
+                model_checkpoint<>(folder + "/{epoch}", {.save_weights_only = true}),
+                model_checkpoint<>(folder + "/newest", {.save_weights_only = true}),
+                csv_logger(folder + "/log.csv", {.append = append}), ends_in{crash_in, 0}});
+    } catch (error const& e) {
+      CHECK(std::string(e.what()) == "crashed");
+    }
+    std::string names;
+    for (auto const& [name, bytes] : files_of(here.path)) names += name + " ";
+    return names;
+  };
+  std::string const own = "1 2 3 4 5 6 best log.csv newest ";
+  auto const put = [&](char const* name) { std::ofstream(here / name) << "another run's " << name; };
+  SECTION("those that it wrote after its state, too") {
+    run(5, 2);
+    CHECK(run(9, 2) == own);
+  }
+  SECTION("others are kept") {
+    run(3, 1);
+    for (char const* name : {"3", "5", "best", "log.csv", "newest"}) put(name);
+    run(9, 1);
+    auto const files = files_of(here.path);
+    for (char const* name : {"3", "5", "best", "log.csv", "newest"}) {
+      INFO(name);
+      CHECK(has_bytes(files, std::string("another run's ") + name));
+    }
+  }
+  SECTION("rows that another run has appended are kept") {
+    std::ofstream(here / "log.csv") << history_csv_header << "1,earlier row\n";
+    run(3, 1, true);
+    std::ofstream(here / "log.csv", std::ios::app) << "1,another run's row\n";
+    std::string const both = contents(here / "log.csv");
+    run(9, 1, true);
+    CHECK(contents(here / "log.csv.before") == both);
+    CHECK(has(contents(here / "log.csv"), "1,earlier row\n"));
+    CHECK(test::lines(contents(here / "log.csv")).size() == 1 + 1 + 6);
+  }
 }
 
 TEST_CASE("backup_and_restore: a state that is renamed to its file while it runs is neither replaced nor deleted",
@@ -303,7 +397,6 @@ TEST_CASE("a file that could not be kept is not replaced by the next save either
   std::string const path = (here.path / std::string(252, 'x')).string();  // too long for a .before at its end
   std::ofstream(path) << "a run's";
   earlier_files all;
-  all.begin(true);
   for (int save = 0; save < 2; ++save) CHECK_THROWS_AS(all.keep(path, "test"), file_error);
   CHECK(all.files().empty());
   CHECK(contents(path) == "a run's");

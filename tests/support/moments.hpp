@@ -17,7 +17,7 @@
 
 // The moments of a process: each of its calls that changes a file, and whatever else it calls a moment. Something may
 // be planned for a moment: the end of the process, a signal, a pause, or a disk that is full from then on. The program
-// that includes this replaces open, write, pwrite, ftruncate, fsync, rename, unlink, mkdir, fopen and fclose. fsync
+// that includes this replaces open, write, pwrite, ftruncate, fsync, rename, link, unlink, mkdir, fopen and fclose. fsync
 // returns at once: what power failures leave is the affair of recorded_files.hpp.
 
 namespace dsl::test::moments {
@@ -116,6 +116,11 @@ int rename(char const* from, char const* to) noexcept {
 int unlink(char const* path) noexcept {
   dsl::test::moments::pass();
   return static_cast<int>(::syscall(SYS_unlinkat, AT_FDCWD, path, 0));
+}
+int link(char const* from, char const* to) noexcept {
+  dsl::test::moments::pass();
+  if (dsl::test::moments::refuses()) return -1;
+  return static_cast<int>(::syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0));
 }
 int mkdir(char const* path, mode_t mode) noexcept {
   dsl::test::moments::pass();

@@ -146,7 +146,8 @@ struct marks : callback {
     std::string commands;
     for (earlier_files::file const& f : run.earlier->files()) {
       std::printf("%s is kept as %s\n", f.path.c_str(), f.kept_as.c_str());
-      commands += (commands.empty() ? "to go back to the earlier run: mv " : " && mv ") + f.kept_as + " " + f.path;
+      commands += (commands.empty() ? "to go back to the earlier run: mv " : " && mv ");
+      commands += "--backup=numbered " + f.kept_as + " " + f.path;
     }
     if (!commands.empty()) std::printf("%s\n", commands.c_str());
     std::fflush(stdout);
@@ -199,6 +200,8 @@ inline int own_program(command const& c, report& r) {
     std::vector<callback_handle> all{marks(c, r), stop_on_signal{}, backup,
                                      csv_logger(c.path("log.csv"), {.append = c.append})};
     if (c.validates) all.emplace_back(model_checkpoint<val_loss>(c.path("best"), improved));
+    all.emplace_back(model_checkpoint<>(c.path("each"), {.save_freq = every_epochs(2)}));
+    all.emplace_back(model_checkpoint<>(c.path("at{epoch}"), {.save_weights_only = true}));
     if (c.curves) all.emplace_back(tensorboard(c.path("curves")));
     dataset const train = samples(c.data), validation = samples(3);
     try {
@@ -504,8 +507,12 @@ class disk {
   static void follow(std::string const& advice) {
     std::istringstream words(advice);
     std::error_code failed;
-    for (std::string mv, from, to, both; words >> mv >> from >> to; words >> both)
+    for (std::string mv, backup, from, to, both; words >> mv >> backup >> from >> to; words >> both) {
+      for (int n = 1; std::filesystem::exists(to) && n < 100; ++n)
+        if (std::string const name = to + ".~" + std::to_string(n) + "~"; !std::filesystem::exists(name))
+          std::filesystem::rename(to, name, failed);
       std::filesystem::rename(from, to, failed);
+    }
   }
   /// A user's own rm, cp and mv. What they replace was given up.
   void by_hand(command const& c) {
@@ -696,17 +703,20 @@ class disk {
     // Neither are the results of another run, before this one has ended and has at least its epochs.
     for (auto const& [name, bytes] : before_) {
       auto const of = made_.find(key_of(bytes));
-      bool const kept = std::any_of(now_.begin(), now_.end(), [&](auto const& f) { return f.second == bytes; });
-      if (kept || r.lineage >= first_older || of == made_.end() || of->second == r.lineage ||
-          (c.append && name == c.path("log.csv")))
-        continue;
-      if (bytes.starts_with("epoch,") && bytes.find('\n') + 1 >= bytes.size()) continue;  // a log without rows
+      bool const is_log = bytes.starts_with("epoch,");
+      bool const kept = std::any_of(now_.begin(), now_.end(), [&](auto const& f) {
+        return f.second == bytes || (is_log && f.second.starts_with(bytes));
+      });
+      if (kept || r.lineage >= first_older || of == made_.end() || of->second == r.lineage) continue;
+      if (is_log && bytes.find('\n') + 1 >= bytes.size()) continue;  // a log without rows
       // What is written after the training replaces what has that name, as the user has said.
       bool const last = std::any_of(std::begin(written_last), std::end(written_last),
                                     [&](char const* l) { return name == c.path(l); });
       if (r.ends && last) continue;
-      lineage const& other = runs_[of->second];
-      if (!r.ends || !(other.over || c.epochs >= other.newest.epoch))
+      // A log and a state tell how many epochs their run had.
+      auto const rows = static_cast<int>(std::count(bytes.begin(), bytes.end(), '\n')) - 1;
+      bool const was_longer = is_log ? rows > c.epochs : !marks_of(bytes) || marks_of(bytes).at > position{c.epochs, 0};
+      if (!r.ends || was_longer)
         return wrong("a result is lost", name + " was made by run " + std::to_string(of->second) +
                                              ", and is gone; this is run " + std::to_string(r.lineage));
     }
@@ -768,10 +778,10 @@ class disk {
   /// Whether it is a result's name, or one under which an earlier run's result is kept.
   static bool is_result(std::string name) {
     name.resize(std::min(name.size(), name.find(".before")));
-    for (char const* own : {"best", "log.csv", "weights", "history.csv", "best.classes", "weights.classes", "plot.svg",
-                            "plot.svg.history.csv"})
+    for (char const* own : {"best", "log.csv", "each", "weights", "history.csv", "best.classes", "weights.classes",
+                            "plot.svg", "plot.svg.history.csv"})
       if (name == own) return true;
-    return name.starts_with("curves/");
+    return name.starts_with("curves/") || (name.starts_with("at") && name.size() == 3);
   }
 
   /// The results of a run that nobody interrupts.

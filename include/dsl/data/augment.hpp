@@ -58,7 +58,8 @@ struct shift_and_flip {
 };
 
 /// Satisfied by a class with a function draw() that several threads may call at once and whose result depends only on
-/// its arguments.
+/// its arguments. It is called for more epochs than fit trains, up to 10,000, because a state of a run identifies the
+/// policy by what it draws; for an epoch that it does not know, it may throw.
 template <class T>
 concept augmentation_policy = requires(T const& policy, dsl::shape const& picture) {
   { policy.draw(std::uint64_t{}, int{}, std::int64_t{}, picture) } -> std::same_as<transform>;

@@ -46,6 +46,8 @@ TYPENET_INLINE void backup_and_restore::on_restore(fit_run& run) {
       {.slots = run.trainer.engine().options().update.slots(), .learning_rate = run.trainer.learning_rate()}, {}, {});
   saved_ = restore_run(run.trainer, bytes, path());
   restored_ = true;
+  callback_state files(saved_.callbacks, detail::message({"checkpoint: ", path()}));
+  run.earlier->state(files);
   run.past = saved_.past;
   run.next = saved_.next;
   run.restored_by = this;
@@ -120,11 +122,6 @@ TYPENET_INLINE bool backup_and_restore::look(fit_run& run) {
   detail::make_folders(path(), "backup_and_restore");
   check_writable(path(), "backup_and_restore");
   run.held.push_back(std::make_shared<file_lock>(path(), "backup_and_restore"));
-  std::string kept = path() + ".before";
-  for (int n = 2; ::access(kept.c_str(), F_OK) == 0; ++n) {
-    run.earlier->found_state_after(detail::epochs_begun(kept).value_or(0));
-    kept = detail::message({path(), ".before.", n});
-  }
   if (::access(path().c_str(), F_OK) != 0) return false;
   if (options_.restore) return run.earlier->wrote(path()), true;
   std::optional<int> const epochs = detail::epochs_begun(path());

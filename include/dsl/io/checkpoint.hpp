@@ -83,6 +83,8 @@ std::string state_of_source(std::string source);
 void require_source(std::string const& own, std::string const& callbacks, std::string const& name);
 /// Returns the properties of a run's data as bytes, which follow the callbacks' state in a file.
 std::string state_of_identity(run_identity* own);
+/// Returns which files the run has written as bytes, which follow the callbacks' state in a file.
+std::string state_of_files(fit_run const& run);
 /// Warns if the run that wrote the file had other training data, validation data or augmentation than this run. Files
 /// of earlier versions do not name them and cause no warning.
 void compare_identity(trainer& t, std::string const& callbacks, std::string const& name);
@@ -156,6 +158,8 @@ class state_file {
 /// Returns the number of epochs that the run of a state had begun: 0 for weights, and the largest int for a damaged
 /// state or one of another version of typenet. Returns nothing if the file is not a checkpoint.
 std::optional<int> epochs_begun(std::string const& path);
+/// Does the same for earlier_files, which must not take weights for the file of a run without epochs: returns nothing.
+std::optional<int> epochs_of_run(std::string const& path);
 
 /// Reads a checkpoint. Error messages end with the advice `otherwise`.
 std::string read_checkpoint_or(std::string const& path, char const* otherwise);

@@ -200,6 +200,12 @@ TYPENET_INLINE std::string state_of_identity(run_identity* own) {
   return all.bytes();
 }
 
+TYPENET_INLINE std::string state_of_files(fit_run const& run) {
+  callback_state all;
+  if (run.earlier) run.earlier->state(all);
+  return all.bytes();
+}
+
 TYPENET_INLINE void compare_identity(trainer& t, std::string const& callbacks, std::string const& name) {
   process_checks const* const processes = t.engine().processes();
   if (!t.identity_of_fit() || (processes && processes->process() != 0)) return;
@@ -288,7 +294,7 @@ TYPENET_INLINE std::string checkpoint(fit_run const& run) {
                                   state_of_callbacks(run) + detail::state_of_arithmetic(run.trainer) +
                                       detail::state_of_outputs(run.trainer, run.past, run.next) +
                                       detail::state_of_metrics(run.past) + detail::state_of_source(run.source) +
-                                      detail::state_of_identity(run.identity) +
+                                      detail::state_of_identity(run.identity) + detail::state_of_files(run) +
                                       detail::state_of_network(run.trainer.engine()),
                                   averages ? &run.average->average() : nullptr);
 }
@@ -388,7 +394,7 @@ TYPENET_INLINE void state_file::remove(fit_run const& run) const {
 TYPENET_INLINE bool state_file::write() {
   std::string const state = std::exchange(waits_, {});
   return written_ = write_or_warn(warned_, [&] {
-           if (earlier_) earlier_->keep(path_, "checkpoint", epochs_begun(path_).value_or(0));
+           if (earlier_) earlier_->keep(path_, "checkpoint", epochs_of_run(path_));
            write_checkpoint(state, path_);
            if (earlier_) earlier_->wrote(path_);
          });
@@ -421,6 +427,11 @@ TYPENET_INLINE std::optional<int> epochs_begun(std::string const& path) {
   } catch (data_error const&) {
     return std::nullopt;
   }
+}
+
+TYPENET_INLINE std::optional<int> epochs_of_run(std::string const& path) {
+  std::optional<int> const begun = epochs_begun(path);
+  return begun == 0 ? std::nullopt : begun;
 }
 
 TYPENET_INLINE std::string read_checkpoint_or(std::string const& path, char const* otherwise) {

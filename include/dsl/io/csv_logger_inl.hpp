@@ -11,10 +11,10 @@
 #include <dsl/training/earlier_files.hpp>
 
 #include <algorithm>
-#include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <unistd.h>
 
@@ -44,12 +44,14 @@ TYPENET_INLINE void csv_logger::on_epoch_begin(fit_run& run) {
 TYPENET_INLINE void csv_logger::on_epoch_end(fit_run& run) {
   if (run.leads && whole_) {
     std::string const row = with_separator(history_csv_row(run.current));
-    std::FILE* const file = std::fopen(path_.c_str(), "r+e");  // fails if the file, and thus its header, is gone
+    // A file that another run has given this name gets no row.
+    std::FILE* const file = !run.earlier || run.earlier->is_own(path_) ? std::fopen(path_.c_str(), "r+e") : nullptr;
     // If the file has become shorter, somebody has cut it, and all rows are written again.
     whole_ = file && std::fseek(file, 0, SEEK_END) == 0 && std::ftell(file) >= size_ &&
              std::fwrite(row.data(), 1, row.size(), file) == row.size();
     size_ = whole_ ? std::ftell(file) : 0;
     whole_ = file && std::fclose(file) == 0 && whole_;
+    if (run.earlier && whole_) run.earlier->wrote(path_);
   }
   if (!whole_) write_all(run);  // or warns
 }
@@ -67,17 +69,16 @@ TYPENET_INLINE void csv_logger::write_all(fit_run const& run) {
     if (!all.ends_with('\n')) all += '\n';  // an earlier run was killed within its last row
     for (epoch_record const& e : run.past.epochs) all += with_separator(history_csv_row(e));
     if (run.earlier) {
-      // A header without rows is of a run that was killed in its first epoch.
-      if (options_.append || text(static_cast<std::int64_t>(header.size()) + 1) == header) run.earlier->wrote(path_);
-      // The rows of the run itself begin with those of the state from which it has resumed.
       constexpr std::int64_t longest = std::int64_t{1} << 24;  // a run has no longer log
       std::string const there = text(longest);
-      bool const own = run.past.epochs.empty() ? there.size() <= all.size()
-                                               : there.compare(0, all.size(), all, 0, there.size()) == 0;
-      if (run.restored_by && !options_.append && !run.earlier->is_own(path_) && !own) run.earlier->found_another(path_);
-      auto const rows = static_cast<int>(std::count(there.begin(), there.end(), '\n'));  // the header is one, too
-      bool const is_log = static_cast<std::int64_t>(there.size()) < longest;
-      run.earlier->keep(path_, "csv_logger", !is_log ? INT_MAX : rows > 0 ? rows - 1 : 0);
+      auto const size = static_cast<std::int64_t>(there.size());
+      if (continues(there, all, run))
+        run.earlier->wrote(path_);
+      else if (!run.earlier->is_own(path_))
+        run.earlier->found_another(path_);
+      auto const rows = static_cast<int>(std::count(there.begin(), there.end(), '\n')) - 1;
+      bool const is_log = there.starts_with("epoch") && size < longest && !options_.append;
+      run.earlier->keep(path_, "csv_logger", is_log ? std::optional(std::max(rows, 0)) : std::nullopt);
     }
     atomic_file file(path_, "csv_logger");
     file.write(all);
@@ -85,6 +86,17 @@ TYPENET_INLINE void csv_logger::write_all(fit_run const& run) {
     size_ = static_cast<std::int64_t>(all.size());
     if (run.earlier) run.earlier->wrote(path_);
   });
+}
+
+TYPENET_INLINE bool csv_logger::continues(std::string const& there, std::string const& all, fit_run const& run) const {
+  if (all.starts_with(there)) return true;  // nothing is lost
+  if (!run.restored_by || run.past.epochs.empty() || !there.starts_with(all)) return false;
+  // After the rows of the state are those of the epochs that the run had after it, unless another run has added its
+  // own.
+  epoch_record next = run.past.epochs.back();
+  ++next.epoch;
+  std::string const row = with_separator(history_csv_row(next));
+  return there.compare(all.size(), row.find(options_.separator) + 1, row, 0, row.find(options_.separator) + 1) == 0;
 }
 
 TYPENET_INLINE std::string csv_logger::text(std::int64_t most) const {

@@ -187,8 +187,11 @@ TYPENET_INLINE void model_checkpoint_on::save(fit_run const& run) {
   bool const shows = options_.save_weights_only && run.average && run.average->show();  // in every process
   bool const written = !run.leads || write_or_warn(warned_, [&] {
     make_folders(path_, "model_checkpoint");
-    if (run.earlier && is_of_another(run)) run.earlier->found_another(path_);
-    if (run.earlier) run.earlier->keep(path_, "model_checkpoint", epochs_begun(path_).value_or(0));
+    // A file of one epoch among others does not tell how many its run had.
+    bool const is_newest = !options_.save_best_only && pattern_.find('{') == pattern_.npos;
+    if (run.earlier)
+      run.earlier->keep(path_, "model_checkpoint", is_newest ? epochs_of_run(path_) : std::nullopt,
+                        options_.writer != nullptr);
     if (options_.writer)
       options_.writer(run.trainer, path_);
     else if (options_.save_weights_only)

@@ -3,8 +3,10 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/training/callback.hpp>
+#include <dsl/training/callback_state.hpp>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 #include <cstdint>
@@ -13,32 +15,45 @@
 namespace dsl::TYPENET_MODE {
 
 /// The files of earlier runs that a run has found under the names of its own files. A run never deletes or replaces
-/// such a file before it has ended: a file keeps a second name, NAME.before or, if that is taken, NAME.before.2 and so
-/// on. Only a run that has ended normally, after at least as many epochs as the earlier run, removes the files that it
-/// has set aside; if no file says how many epochs that were, it removes none. A callback that writes a file while the
-/// network trains calls keep() before it replaces the file:
+/// such a file: it keeps a second name, NAME.before or, if that is taken, NAME.before.2 and so on. The run removes this
+/// second name only if
+///   - it has ended normally and has at least as many epochs as the file's run, which a state or a log tells; or
+///   - the run's own file has the same bytes, as in a run that resumes and repeats the last epochs before a crash.
+/// Nothing tells how many epochs the run of best weights or a plot had. Their second names stay until a user removes
+/// them. A callback that writes a file while the network trains calls keep() before it writes, and then wrote():
 ///   run.earlier->keep("best.weights", "my_callback");
+///   atomic_file file("best.weights", "my_callback");
+///   ...
+///   run.earlier->wrote("best.weights");
 class earlier_files {
  public:
+  /// A file in a file system, as it was when it was looked at.
+  struct identity {
+    dev_t device = 0;
+    ino_t number = 0;
+    std::uint64_t bytes = 0;  // identity_of
+    friend bool operator==(identity const&, identity const&) = default;
+  };
   struct file {
     std::string path, kept_as;
-    ino_t number = 0;  // of the file in its file system
+    identity is{};
+    std::optional<int> epochs{};  // of its run, if known
   };
 
-  /// Gives the file `path`, of a run that had begun `epochs` epochs, a second name, unless this run has written the
-  /// file, has resumed and thus continues its own files, or there is no such file. A symbolic link is left alone,
-  /// because only the link will be replaced. Throws file_error, whose message begins with `kind`, if this fails.
-  void keep(std::string const& path, char const* kind, int epochs = 0);
-  /// Renames such a file, so that no later run takes it for a file of this one. Throws file_error.
-  void set_aside(std::string const& path, char const* kind, int epochs);
+  /// Gives the file `path` a second name, unless this run has written the file, or there is no such file. `epochs` are
+  /// those that the file's run had begun, if the file tells. The file also has its own name until a new file replaces
+  /// it; give `writes_into` if the new one is written into the old one, which then has only the second name. A symbolic
+  /// link is left alone, because only the link will be replaced. Throws file_error, whose message begins with `kind`,
+  /// if this fails; the next call tries again.
+  void keep(std::string const& path, char const* kind, std::optional<int> epochs = {}, bool writes_into = false);
+  /// Renames a file of an earlier run to such a name, so that no later run takes it for one of this run.
+  void set_aside(std::string const& path, char const* kind, std::optional<int> epochs = {});
   /// Says that the run has written this file, or continues it. If another file has this name later, because somebody
   /// has renamed a file, keep() keeps that one, too.
   void wrote(std::string const& path);
-  /// Says that a resumed run finds a file of another run under the name of its own file: somebody has renamed files, or
-  /// another run has been given the same name. keep() then keeps the file.
-  void found_another(std::string const& path) { own_[path] = another; }
-  /// Returns a number that a file's size and its first and last 4,096 bytes determine; 0 if there is no such file. A
-  /// callback whose state has the number of its file can find out whether found_another() applies.
+  /// Says that the file is another run's, as its content tells: keep() keeps it.
+  void found_another(std::string const& path);
+  /// Returns a number that a file's size and its first and last 4,096 bytes determine; 0 if there is no such file.
   static std::uint64_t identity_of(std::string const& path);
   /// Whether `path` is still the file for which wrote() was called.
   bool is_own(std::string const& path) const;
@@ -46,28 +61,26 @@ class earlier_files {
   /// Returns the files that now have a second name.
   std::vector<file> const& files() const { return files_; }
 
-  /// Called by fit: whether the run begins at its first step.
-  void begin(bool is_new) { new_ = is_new; }
-  /// Called by fit when a run has ended normally: removes the files, if the run has at least the earlier run's epochs.
+  /// Called by fit when a run has ended normally: removes the files of runs that had at most as many epochs.
   void end(int epochs);
-  /// Says that there is the state of an earlier run that had begun `epochs` epochs. It may need the files.
-  void found_state_after(int epochs) {
-    if (epochs > epochs_) epochs_ = epochs;
-  }
   /// Called by fit if the run does not begin: gives the files their names again.
   void give_back();
+  /// Saves or restores which files the run has written. A run that resumes from a state of an earlier version, which
+  /// does not tell, takes no file for its own.
+  void state(callback_state& s);
 
  private:
-  static constexpr ino_t another = ~ino_t{0};
+  static identity look_at(std::string const& path);
+  /// Whether the run's own file has the same bytes.
+  static bool is_repeated(file const& f);
+  /// Removes the second name of a file, unless somebody else has taken it. Returns whether it is gone.
+  static bool removed(file const& f);
+  bool is_others(std::string const& path) const;
+  void add_name(std::string const& path, char const* kind, std::optional<int> epochs, bool moves);
 
-  /// Returns the number of a file or a link in its file system; 0 if there is none.
-  static ino_t number_of(std::string const& path);
-  void add_name(std::string const& path, char const* kind, int epochs, bool moves);
-
-  bool new_ = false;
-  int epochs_ = 0;  // the most that an earlier run had begun
   std::vector<file> files_;
-  std::map<std::string, ino_t> own_;  // the numbers of the run's own files; 0: not known
+  std::map<std::string, identity> own_;
+  std::optional<std::map<std::string, std::uint64_t>> restored_;  // the files of the resumed run: names, identity_of
 };
 
 }  // namespace dsl::TYPENET_MODE

@@ -9,6 +9,7 @@
 #include <dsl/training/run_identity.hpp>
 
 #include <cstdint>
+#include <exception>
 #include <string>
 #include <vector>
 
@@ -27,10 +28,16 @@ TYPENET_INLINE std::vector<run_property> const& run_identity::properties() {
   };
   // An augmentation may change with the epochs, but it must not seem to change because this run has more of them.
   constexpr int epochs = 10'000;
+  auto const policy = [&]() -> std::string {
+    try {
+      return hash(fingerprint_of(terms_.augment, terms_.data.sample, epochs));
+    } catch (std::exception const&) {
+      return " that ends";  // it draws nothing for so late an epoch
+    }
+  };
   found_ = {{"training data", words(terms_.data)},
             {"validation data", terms_.validation ? words(*terms_.validation) : "none"},
-            {"augmentation",
-             terms_.augment ? "a policy" + hash(fingerprint_of(terms_.augment, terms_.data.sample, epochs)) : "none"},
+            {"augmentation", terms_.augment ? "a policy" + policy() : "none"},
             {"shuffling", terms_.shuffle ? "on" : "off"}};
   return found_;
 }

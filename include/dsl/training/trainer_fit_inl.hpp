@@ -184,7 +184,6 @@ TYPENET_INLINE void trainer::begin_run(fit_run& run, batch_loader* of_pixels) {
   try {
     notify(run, &callback::on_restore);
     run.epoch = run.next.epoch;
-    run.earlier->begin(run.next.epoch == 0 && run.next.step == 0);
     run.next.counted = counted_before(run.next, run.batch_size, of_pixels);
     notify(run, &callback::on_train_begin);
     notify(run, &callback::on_resume);

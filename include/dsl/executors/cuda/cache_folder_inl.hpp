@@ -8,6 +8,7 @@
 #include <dsl/executors/cuda/cache_folder.hpp>
 #include <dsl/warning.hpp>
 
+#include <atomic>
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -27,14 +28,18 @@ TYPENET_INLINE std::string cache_folder() {
   return {};
 }
 
-/// Whether only this user and root can have written what is in an open folder.
+/// Whether the owner of a file or folder is this user or root.
+inline bool has_own_owner(struct stat const& status) { return status.st_uid == ::geteuid() || status.st_uid == 0; }
+inline bool others_may_write(struct stat const& status) { return (status.st_mode & 022) != 0; }
+
+/// Whether only this user and root can have written what is in an open folder. Warns once if not.
 TYPENET_INLINE bool is_own(int folder, std::string const& name) {
-  static bool warned = false;  // two threads that begin at once may both warn
+  static std::atomic<bool> warned{false};
   struct stat status{};
   if (::fstat(folder, &status) != 0) return false;
-  bool const own = status.st_uid == ::geteuid() || status.st_uid == 0;
-  if (own && (status.st_mode & 022) == 0) return true;
-  if (!std::exchange(warned, true))
+  bool const own = has_own_owner(status);
+  if (own && !others_may_write(status)) return true;
+  if (!warned.exchange(true))
     on_warning(("cache: " + name + (own ? " may be written to by other users" : " belongs to another user") +
                 ", and has code that would run; it is not used; " +
                 (own ? "enter: chmod go-w " + detail::shell_path(name) : "set TYPENET_CACHE to a folder of your own"))
@@ -47,11 +52,13 @@ TYPENET_INLINE std::optional<std::string> read_cached(std::string const& folder,
   int const in = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (in < 0) return std::nullopt;
   // O_NONBLOCK: if the name is a pipe, do not wait for a writer.
-  int const file = is_own(in, folder) ? ::openat(in, name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+  int const flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW;
+  int const file = is_own(in, folder) ? ::openat(in, name.c_str(), flags) : -1;
   ::close(in);
   if (file < 0) return std::nullopt;
   struct stat status{};
-  bool good = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size <= (256LL << 20);
+  bool good = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size <= (256LL << 20) &&
+              has_own_owner(status) && !others_may_write(status);
   std::string bytes;
   if (good) bytes.resize(static_cast<std::size_t>(status.st_size));
   for (std::size_t at = 0; good && at < bytes.size();) {
@@ -69,11 +76,15 @@ TYPENET_INLINE bool write_cached(std::string const& folder, std::string const& n
   for (std::size_t end = folder.find('/', 1); end != std::string::npos; end = folder.find('/', end + 1))
     ::mkdir(folder.substr(0, end).c_str(), 0700);  // if this fails, so does writing the file
   ::mkdir(folder.c_str(), 0700);
+  int const in = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  bool const own = in >= 0 && is_own(in, folder);
+  if (in >= 0) ::close(in);
+  if (!own) return false;
   try {
     atomic_file file(folder + "/" + name, "cache");
     file.write(bytes);
     file.commit_unsynced();
-    return true;
+    return ::chmod((folder + "/" + name).c_str(), 0600) == 0;  // read_cached refuses what others may write to
   } catch (file_error const&) {
     return false;
   }
