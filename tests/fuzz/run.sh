@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Runs a fuzzer for a bounded time, from the committed corpus and what earlier runs have found beside the program.
-#   tests/fuzz/run.sh build/fuzz/tests/fuzz_csv [SECONDS [OPTION...]]   by default TYPENET_FUZZ_SECONDS, or 60; libFuzzer's options
+#   tests/fuzz/run.sh build/asan/tests/fuzz_csv [SECONDS [OPTION...]]   by default TYPENET_FUZZ_SECONDS, or 60; libFuzzer's options
 # A finding fails; its input is left beside the program, as finding_csv_*. To mend it: put the file into the corpus.
 set -euo pipefail
 program=$1
