@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/executors/reference/batch_norm.hpp>
+#include <dsl/executors/host/plain_batch_norm.hpp>
 
 #include <vector>
 

@@ -4,7 +4,7 @@
 // bits are fixed, are in exact_kernels_test.cpp.
 #include <dsl/executors/cuda/kernels/source.hpp>
 #include <dsl/executors/host/loss.hpp>
-#include <dsl/executors/reference/loops.hpp>
+#include <dsl/executors/host/operations.hpp>
 
 #include <set>
 #include <string_view>

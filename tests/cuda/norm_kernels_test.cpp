@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Compares the kernels of normalisations within a sample, compiled as C++, with the plain loops in double: odd
 // channels, slices, accumulation, in place, both storages, far means, NaN, and the same bits in any order of threads.
-#include <dsl/executors/reference/loops.hpp>
+#include <dsl/executors/host/operations.hpp>
 
 #include <cmath>
 #include <cstdint>

@@ -2,7 +2,7 @@
 // Pools with padding, ceil_mode and different strides for rows and columns: the kernels, compiled as C++, against the
 // plain loops in double; whole networks on the simulated device; NVRTC.
 #include <dsl/executors/cuda/nvrtc.hpp>
-#include <dsl/executors/reference/loops.hpp>
+#include <dsl/executors/host/operations.hpp>
 
 #include <limits>
 

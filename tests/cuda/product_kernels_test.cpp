@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Compares the kernels of multiply, channel_scale, stochastic_depth and softmax over the channels of each pixel with
 // the plain loops in double: broadcast operands, odd channels, slices, accumulation, both storages.
-#include <dsl/executors/reference/loops.hpp>
+#include <dsl/executors/host/operations.hpp>
 
 #include <cmath>
 #include <cstdint>

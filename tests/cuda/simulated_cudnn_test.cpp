@@ -2,7 +2,7 @@
 // Tests the double's convolutions: they compute what plain loops compute, engines differ in what a search for plans
 // must consider, workspaces are really used, and any call may fail.
 #include <dsl/executors/cuda/choose_plan.hpp>
-#include <dsl/operations/conv2d/loops.hpp>
+#include <dsl/operations/conv2d/host.hpp>
 
 #include "support/simulated_device/cudnn_engines.hpp"
 #include "support/catch.hpp"

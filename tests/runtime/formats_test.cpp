@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Compares the rows of operations/*/formats.hpp with a list, in which a change of any field of any row shows. What the
+// Compares the rows of formats/table.hpp with a list, in which a change of any field of any row shows. What the
 // fields do is tested with the weights and diagrams of networks.
 #include "support/catch.hpp"
 

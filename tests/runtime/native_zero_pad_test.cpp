@@ -5,9 +5,8 @@
 #include "support/guarded_floats.hpp"
 
 #include <dsl/executors/host/instructions.hpp>
-#include <dsl/operations/zero_pad2d/task.hpp>
+#include <dsl/operations/zero_pad2d/host.hpp>
 #include <dsl/executors/native/workplace.hpp>
-#include <dsl/operations/zero_pad2d/loops.hpp>
 
 #include <cstddef>
 #include <cstring>

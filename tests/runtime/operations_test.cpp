@@ -7,7 +7,7 @@
 
 #include <dsl/dsl.hpp>
 #include <dsl/executors/native/split_task.hpp>
-#include <dsl/executors/reference/loops.hpp>
+#include <dsl/executors/host/operations.hpp>
 #include <dsl/formats/table.hpp>
 
 #include <cmath>

@@ -6,7 +6,7 @@
 #include <dsl/dsl.hpp>
 #include <dsl/executors/host/binding.hpp>
 #include <dsl/executors/host/engine.hpp>
-#include <dsl/executors/reference/elementwise.hpp>
+#include <dsl/executors/host/elementwise.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -8,7 +8,7 @@
 #include <dsl/executors/native/direct_weights.hpp>
 #include <dsl/executors/native/winograd.hpp>
 #include <dsl/executors/native/winograd_small.hpp>
-#include <dsl/operations/conv2d/loops.hpp>
+#include <dsl/operations/conv2d/host.hpp>
 
 #include <cmath>
 #include <cstring>

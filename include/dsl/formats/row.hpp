@@ -28,7 +28,7 @@ enum class axes : unsigned char {
 };
 
 /// What files and diagrams say about an operation. The facts for the planner are in operations::row; this row is only
-/// read at run time. An operation that needs nothing but the defaults has no file formats.hpp.
+/// read at run time. table.hpp has the rows that need more than the defaults.
 struct row {
   /// What node::groups counts, in a diagram.
   char const* parts = "groups";
@@ -52,7 +52,7 @@ struct row {
   char const* (*torch_name)(role) = nullptr;
 };
 
-/// The row of an operation. operations/<name>/formats.hpp specialises it.
+/// The row of an operation. table.hpp specialises it.
 template <op Kind>
 inline constexpr row row_for{};
 

@@ -5,7 +5,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/engine.hpp>
 #include <dsl/executors/host/tower.hpp>
-#include <dsl/executors/reference/batch_norm.hpp>
+#include <dsl/executors/host/plain_batch_norm.hpp>
 
 #include <vector>
 

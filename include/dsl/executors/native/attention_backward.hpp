@@ -11,7 +11,7 @@
 
 namespace dsl::native_cpu::TYPENET_MODE {
 
-/// The gradient of attention; operations/attention/loops.hpp has the equations. For a block of queries, a first pass
+/// The gradient of attention; operations/attention/host.hpp has the equations. For a block of queries, a first pass
 /// over the keys computes weights and their gradients, relative to the largest score so far, and a second pass computes
 /// the gradients of queries, keys and values from them. Both passes need memory for a block of queries times all keys.
 /// An item is a head, or a part of its queries if there are few heads: then gradients of keys and values are partial

@@ -3,7 +3,7 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/native/workplace.hpp>
-#include <dsl/executors/reference/elementwise.hpp>
+#include <dsl/executors/host/elementwise.hpp>
 
 namespace dsl::native_cpu::TYPENET_MODE {
 

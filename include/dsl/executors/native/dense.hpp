@@ -5,7 +5,7 @@
 #include <dsl/executors/host/bound_step.hpp>
 #include <dsl/executors/native/direct_weights.hpp>
 #include <dsl/executors/native/workplace.hpp>
-#include <dsl/executors/reference/elementwise.hpp>
+#include <dsl/executors/host/elementwise.hpp>
 
 namespace dsl::native_cpu::TYPENET_MODE {
 

@@ -11,7 +11,7 @@
 #include <dsl/executors/native/convolutions.hpp>
 #include <dsl/executors/native/dense.hpp>
 #include <dsl/executors/native/recurrent.hpp>
-#include <dsl/executors/reference/loops.hpp>
+#include <dsl/executors/host/operations.hpp>
 #include <dsl/graph/operation_set.hpp>
 #include <dsl/network.hpp>
 #include <dsl/plan/stored.hpp>

@@ -8,7 +8,7 @@
 
 namespace dsl::native_cpu::TYPENET_MODE {
 
-/// The gradient of an lstm or a gru; operations/recurrent/loops.hpp has the equations. Each item goes from the last
+/// The gradient of an lstm or a gru; operations/recurrent/host.hpp has the equations. Each item goes from the last
 /// position of some samples to the first, and leaves the gradients of all gates. The gradients of inputs and parameters
 /// are then one matrix product each, over the rows of all positions.
 class recurrent_backward {

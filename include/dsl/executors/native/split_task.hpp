@@ -4,7 +4,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/blocks.hpp>
 #include <dsl/executors/host/bound_step.hpp>
-#include <dsl/executors/reference/step_loops.hpp>
+#include <dsl/executors/host/operation.hpp>
 
 // Steps without a kernel: their plain loops run on all threads, each for some of the samples or channels.
 
@@ -12,7 +12,7 @@ namespace dsl::native_cpu::TYPENET_MODE {
 
 using plain::parts_of;
 
-/// Returns how a step can be divided whose operation's row in loops.hpp says `loops`. Gradients of parameters are sums
+/// Returns how a step can be divided whose operation's row in host.hpp says `loops`. Gradients of parameters are sums
 /// over all samples, and the functions of a custom operation may not be called by several threads.
 template <class T>
 parts_of parts(host::bound_step<T> const& b, parts_of loops) {

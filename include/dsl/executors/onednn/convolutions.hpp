@@ -5,7 +5,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/owner.hpp>
 #include <dsl/executors/onednn/packed_kernel.hpp>
-#include <dsl/executors/reference/elementwise.hpp>
+#include <dsl/executors/host/elementwise.hpp>
 
 #include <cstdint>
 #include <string>

@@ -10,8 +10,8 @@
 #include <dsl/executors/host/squares.hpp>
 #include <dsl/executors/host/update.hpp>
 #include <dsl/executors/host/value_loss.hpp>
-#include <dsl/executors/reference/batch_norm.hpp>
-#include <dsl/executors/reference/loops.hpp>
+#include <dsl/executors/host/plain_batch_norm.hpp>
+#include <dsl/executors/host/operations.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -14,7 +14,7 @@ struct activation_shape {
 constexpr int relu = 0, leaky_relu = 1, elu = 2, sigmoid = 3, tanh = 4, silu = 5, relu6 = 6, hard_sigmoid = 7,
               hard_swish = 8, gelu = 9, gelu_tanh = 10, mish = 11, softplus = 12;
 
-// Formulas of operations/activation/loops.hpp; NaN stays NaN.
+// Formulas of operations/activation/host.hpp; NaN stays NaN.
 DEVICE float up_to_6(float x) { return x < 0 ? 0.0f : x > 6 ? 6.0f : x; }
 DEVICE float logistic(float x) { return 1 / (1 + MATH(expf)(-x)); }
 DEVICE float soft_ramp(float x) { return (x > 0 ? x : 0.0f) + MATH(log1pf)(MATH(expf)(x > 0 ? -x : x)); }
