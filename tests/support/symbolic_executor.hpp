@@ -264,27 +264,6 @@ class executor {
         }
         break;
       }
-      case op::group_norm:
-      case op::layer_norm: {
-        number const gamma = digest(parameter_values());
-        y = by_sample(what, {&x.values}, mix(gamma, digest(parameter_values())), batch, x.shape.size());
-        in_place = true;
-        break;
-      }
-      case op::channel_scale:
-      case op::position_embedding:
-        y = by_sample(what, {&x.values}, digest(parameter_values()), batch, x.shape.size());
-        in_place = true;
-        break;
-      case op::embedding:
-      case op::head_norm:
-      case op::window_attention:
-      case op::class_token: {
-        number const token = digest(parameter_values());
-        operand const& out = p_.operands[step_->first_operand + step_->operands - 1];
-        y = by_sample(what, {&x.values}, token, batch, tensor_shape(out).size());
-        break;
-      }
       case op::lstm:
       case op::gru: {
         number weights = 0;
@@ -298,40 +277,22 @@ class executor {
         y = by_sample(what, {&x.values}, weights, batch, tensor_shape(out).size());
         break;
       }
-      case op::bounded_window_attention:
-      case op::multiply: {
-        demand(in.size() == 2);
-        operand const& out = p_.operands[step_->first_operand + step_->operands - 1];
-        y = by_sample(what, {&x.values, &in[1].values}, 0, batch, tensor_shape(out).size());
-        break;
-      }
       case op::transfer:
       case op::flatten: y = x.values; break;
-      case op::max_pool2d:
-      case op::avg_pool2d:
-      case op::channel_slice:
-      case op::channel_shuffle:
-      case op::attention:
-      case op::causal_attention:
-      case op::local_response_norm:
-      case op::token_slice:
-      case op::transpose_tokens:
-      case op::merge_pixels:
-      case op::window_offsets:
-      case op::zero_pad2d:
-      case op::upsample_nearest:
-      case op::upsample_bilinear:
-      case op::custom:
-      case op::softmax: {
+      default: {
+        demand(s.kind != op::input && s.kind != op::concat);
+        number weights = 0;
+        for (int i = 0; i < node_of(s.node).parameters; ++i) weights = mix(weights, digest(parameter_values()));
+        std::vector<numbers const*> all;
+        for (loaded const& v : in) all.push_back(&v.values);
         operand const& out = p_.operands[step_->first_operand + step_->operands - 1];
-        y = by_sample(what, {&x.values}, 0, batch, tensor_shape(out).size());
+        y = by_sample(what, all, weights, batch, tensor_shape(out).size());
+        in_place = facts_of(node_of(s.node)).forward_in_place;
         if (s.kind == op::max_pool2d && peek(content::argmax)) {
           numbers const where = by_sample(mix(what, 1), {&x.values}, 0, batch, tensor_shape(out).size());
           store(next(content::argmax), where, tensor_shape(out).size(), batch);
         }
-        break;
       }
-      default: demand(false);
     }
     if (s.activation >= 0) y = elementwise(attributes_of(s.activation), y, nullptr);
     store_tensor(content::activation, y, in_place);
@@ -391,30 +352,6 @@ class executor {
     if (peek(content::activation)) value = tensor(content::activation).values;
     numbers output;  // a custom operation gets both
     if (peek(content::activation)) output = tensor(content::activation).values;
-    if (s.kind == op::layer_norm || s.kind == op::group_norm) {
-      number const gamma = digest(parameter_values());
-      operand const* const d_gamma = take(content::parameter_gradient);
-      operand const* const d_beta = take(content::parameter_gradient);
-      numbers const dy = tensor(content::gradient).values;
-      if (d_gamma)
-        store(*d_gamma, by_batch(what, {&value, &dy}, parameter_count(*d_gamma)), parameter_count(*d_gamma), 1);
-      if (d_beta)
-        store(*d_beta, by_batch(mix(what, 1), {&value, &dy}, parameter_count(*d_beta)), parameter_count(*d_beta), 1);
-      operand const* in = peek(content::gradient);
-      if (in)
-        store_tensor(content::gradient, by_sample(what, {&value, &dy}, gamma, batch, tensor_shape(*in).size()), true);
-      return;
-    }
-    if (s.kind == op::window_attention || s.kind == op::head_norm) {
-      number const biases = digest(parameter_values());
-      operand const* const d_biases = take(content::parameter_gradient);
-      numbers const dy = tensor(content::gradient).values;
-      if (d_biases)
-        store(*d_biases, by_batch(what, {&value, &dy}, parameter_count(*d_biases)), parameter_count(*d_biases), 1);
-      if (operand const* const in = peek(content::gradient))
-        store_tensor(content::gradient, by_sample(what, {&value, &dy}, biases, batch, tensor_shape(*in).size()));
-      return;
-    }
     if (s.kind == op::channel_scale) {
       number const gamma = digest(parameter_values());
       operand const* const d_gamma = take(content::parameter_gradient);
@@ -423,22 +360,6 @@ class executor {
         store(*d_gamma, by_batch(what, {&value, &dy}, parameter_count(*d_gamma)), parameter_count(*d_gamma), 1);
       if (operand const* const in = peek(content::gradient))
         store_tensor(content::gradient, by_sample(what, {&dy}, gamma, batch, tensor_shape(*in).size()), true);
-      return;
-    }
-    if (s.kind == op::class_token || s.kind == op::position_embedding) {
-      operand const* const d_kernel = take(content::parameter_gradient);
-      numbers const dy = tensor(content::gradient).values;
-      if (d_kernel) store(*d_kernel, by_batch(what, {&dy}, parameter_count(*d_kernel)), parameter_count(*d_kernel), 1);
-      if (operand const* const in = peek(content::gradient))
-        store_tensor(content::gradient, by_sample(what, {&dy}, 0, batch, tensor_shape(*in).size()),
-                     s.kind == op::position_embedding);
-      return;
-    }
-    if (s.kind == op::embedding) {
-      operand const* const d_kernel = take(content::parameter_gradient);
-      numbers const dy = tensor(content::gradient).values;
-      if (d_kernel)
-        store(*d_kernel, by_batch(what, {&value, &dy}, parameter_count(*d_kernel)), parameter_count(*d_kernel), 1);
       return;
     }
     if (s.kind == op::lstm || s.kind == op::gru) {
@@ -457,50 +378,45 @@ class executor {
                      by_sample(what, {&value, &saved, &dy}, weights, batch, tensor_shape(*in).size()));
       return;
     }
-    if (s.kind == op::max_pool2d) {
-      operand const& o = next(content::argmax);
-      operand const* dy = peek(content::gradient);
-      demand(dy);
-      value = load(o, tensor_shape(*dy).size(), batch);
+    bool const drops = s.kind == op::dropout || s.kind == op::stochastic_depth;
+    if (s.kind == op::max_pool2d || s.kind == op::activation || drops || s.kind == op::transfer ||
+        s.kind == op::flatten) {
+      if (s.kind == op::max_pool2d) {
+        operand const& o = next(content::argmax);
+        operand const* dy = peek(content::gradient);
+        demand(dy);
+        value = load(o, tensor_shape(*dy).size(), batch);
+      }
+      numbers const dy = tensor(content::gradient).values;
+      operand const* in = peek(content::gradient);
+      if (!in) return;
+      if (s.kind == op::activation) return store_tensor(content::gradient, elementwise(what, value, &dy), true);
+      if (drops)
+        return store_tensor(content::gradient, elementwise(what, dy, nullptr, count_of(s, tensor_shape(*in))), true);
+      if (s.kind != op::max_pool2d) return store_tensor(content::gradient, dy);
+      return store_tensor(content::gradient, by_sample(what, {&value, &dy}, 0, batch, tensor_shape(*in).size()));
     }
+    node const& x = node_of(s.node);
+    operations::row const& row = facts_of(x);
+    demand(s.kind == x.kind && row.gradients == operations::gradient_steps::one_an_input);
+    int const edge = s.edge > 0 ? s.edge : 0;
+    number const own = mix(what, static_cast<number>(edge));
+    number weights = 0;
+    for (int j = 0; edge == 0 && j < x.parameters; ++j)
+      if ((row.parameters_read >> j & 1) != 0) weights = mix(weights, digest(parameter_values()));
+    operand const* to[operations::most_roles] = {};
+    for (int j = 0; edge == 0 && j < x.parameters; ++j) to[j] = take(content::parameter_gradient);
     numbers const dy = tensor(content::gradient).values;
-    operand const* in = peek(content::gradient);
-    if (!in) return;
-    long long const size = tensor_shape(*in).size();
-    switch (s.kind) {
-      case op::activation: store_tensor(content::gradient, elementwise(what, value, &dy), true); break;
-      case op::dropout:
-      case op::stochastic_depth:
-        store_tensor(content::gradient, elementwise(what, dy, nullptr, count_of(s, tensor_shape(*in))), true);
-        break;
-      case op::transfer:
-      case op::flatten: store_tensor(content::gradient, dy); break;
-      case op::max_pool2d:
-      case op::attention:
-      case op::causal_attention:
-      case op::local_response_norm:
-      case op::softmax: store_tensor(content::gradient, by_sample(what, {&value, &dy}, 0, batch, size)); break;
-      case op::channel_slice:
-      case op::channel_shuffle:
-      case op::token_slice:
-      case op::transpose_tokens:
-      case op::merge_pixels:
-      case op::window_offsets:
-      case op::zero_pad2d:
-      case op::upsample_nearest:
-      case op::upsample_bilinear:
-      case op::avg_pool2d: store_tensor(content::gradient, by_sample(what, {&dy}, 0, batch, size)); break;
-      case op::bounded_window_attention:
-        store_tensor(content::gradient,
-                     by_sample(mix(what, static_cast<number>(s.edge)), {&value, &output, &dy}, 0, batch, size));
-        break;
-      case op::multiply:
-        store_tensor(content::gradient,
-                     by_sample(mix(what, static_cast<number>(s.edge)), {&value, &dy}, 0, batch, size));
-        break;
-      case op::custom: store_tensor(content::gradient, by_sample(what, {&value, &output, &dy}, 0, batch, size)); break;
-      default: demand(false);
-    }
+    std::vector<numbers const*> from;
+    if (!value.empty()) from.push_back(&value);
+    if (!output.empty()) from.push_back(&output);
+    from.push_back(&dy);
+    for (int j = 0; j < operations::most_roles; ++j)
+      if (long long const size = to[j] ? parameter_count(*to[j]) : 0; size > 0)
+        store(*to[j], by_batch(mix(own, static_cast<number>(j)), from, size), size, 1);
+    if (operand const* const in = peek(content::gradient))
+      store_tensor(content::gradient, by_sample(own, from, weights, batch, tensor_shape(*in).size()),
+                   row.gradient_in_place);
   }
   void backward_batch_norm(step const& s, number what) {
     if (node_of(s.node).frozen) {

@@ -7,7 +7,8 @@
 
 #include "support/symbolic_arithmetic.hpp"
 
-// Executes the graph itself, without a plan, with the hashes of symbolic_executor.hpp for numbers.
+// Executes the graph itself, without a plan, with the hashes of symbolic_executor.hpp for numbers. Which values a
+// gradient needs is in the operation's row, which operations_test.cpp compares with the loops.
 
 namespace dsl::test::symbolic {
 
@@ -105,25 +106,6 @@ class interpreter {
         for (int i = 0; i < x.inputs; ++i)
           for (std::size_t e = 0; e < y.size(); ++e) y[e] += value(g_.input(x, i))[e];
         break;
-      case op::group_norm:
-      case op::layer_norm:
-        y = by_sample(what, {in}, mix(digest(parameter(k)), digest(parameter(k + 1))), batch_, size);
-        break;
-      case op::embedding:
-      case op::head_norm:
-      case op::window_attention:
-      case op::class_token:
-      case op::position_embedding:
-      case op::channel_scale: y = by_sample(what, {in}, digest(parameter(k)), batch_, size); break;
-      case op::lstm:
-      case op::gru: {
-        number weights = 0;
-        for (int i = 0; i < 4; ++i) weights = mix(weights, digest(parameter(k + i)));
-        y = by_sample(what, {in}, weights, batch_, size);
-        break;
-      }
-      case op::bounded_window_attention:
-      case op::multiply: y = by_sample(what, {in, &value(g_.input(x, 1))}, 0, batch_, size); break;
       case op::concat:
         for (int s = 0; s < batch_; ++s)
           for (int i = 0; i < x.inputs; ++i) {
@@ -132,22 +114,13 @@ class interpreter {
             y.insert(y.end(), part.begin() + s * each, part.begin() + (s + 1) * each);
           }
         break;
-      case op::max_pool2d:
-      case op::avg_pool2d:
-      case op::channel_slice:
-      case op::channel_shuffle:
-      case op::attention:
-      case op::causal_attention:
-      case op::local_response_norm:
-      case op::token_slice:
-      case op::transpose_tokens:
-      case op::merge_pixels:
-      case op::window_offsets:
-      case op::zero_pad2d:
-      case op::upsample_nearest:
-      case op::upsample_bilinear:
-      case op::custom:
-      case op::softmax: y = by_sample(what, {in}, 0, batch_, size); break;
+      default: {  // any other: a sample of all operands, by all parameters
+        std::vector<numbers const*> all;
+        for (int i = 0; i < x.inputs; ++i) all.push_back(&value(g_.input(x, i)));
+        number weights = 0;
+        for (int i = 0; i < x.parameters; ++i) weights = mix(weights, digest(parameter(k + i)));
+        y = by_sample(what, all, weights, batch_, size);
+      }
     }
   }
 
@@ -223,20 +196,6 @@ class interpreter {
         numbers const where = by_sample(mix(attributes(g_, n), 1), {&v}, 0, batch_, g_.output_shape(x).size());
         return contribute(in, by_sample(what, {&where, &dy}, 0, batch_, size));
       }
-      case op::channel_slice:
-      case op::channel_shuffle:
-      case op::token_slice:
-      case op::transpose_tokens:
-      case op::merge_pixels:
-      case op::window_offsets:
-      case op::zero_pad2d:
-      case op::upsample_nearest:
-      case op::upsample_bilinear:
-      case op::avg_pool2d: return contribute(in, by_sample(what, {&dy}, 0, batch_, size));
-      case op::attention:
-      case op::local_response_norm:
-      case op::causal_attention: return contribute(in, by_sample(what, {&v, &dy}, 0, batch_, size));
-      case op::softmax: return contribute(in, by_sample(what, {&value(x.output), &dy}, 0, batch_, size));
       case op::add:
         for (int i = 0; i < x.inputs; ++i) contribute(g_.input(x, i), numbers(dy));
         return;
@@ -253,21 +212,6 @@ class interpreter {
         }
         return;
       }
-      case op::group_norm:
-      case op::layer_norm:
-        add(gradient(k), by_batch(what, {&v, &dy}, g_.parameters[k].count()));
-        add(gradient(k + 1), by_batch(mix(what, 1), {&v, &dy}, g_.parameters[k].count()));
-        return contribute(in, by_sample(what, {&v, &dy}, digest(parameter(k)), batch_, size));
-      case op::class_token:
-      case op::position_embedding:
-        add(gradient(k), by_batch(what, {&dy}, g_.parameters[k].count()));
-        return contribute(in, by_sample(what, {&dy}, 0, batch_, size));
-      case op::head_norm:
-      case op::window_attention:
-        add(gradient(k), by_batch(what, {&v, &dy}, g_.parameters[k].count()));
-        return contribute(in, by_sample(what, {&v, &dy}, digest(parameter(k)), batch_, size));
-      case op::embedding:  // of a network's input, which has no gradient
-        return add(gradient(k), by_batch(what, {&v, &dy}, g_.parameters[k].count()));
       case op::lstm:
       case op::gru: {
         number weights = 0;
@@ -283,18 +227,24 @@ class interpreter {
       case op::channel_scale:
         add(gradient(k), by_batch(what, {&v, &dy}, g_.parameters[k].count()));
         return contribute(in, by_sample(what, {&dy}, digest(parameter(k)), batch_, size));
-      case op::bounded_window_attention:
-        for (int i = 0; i < 2; ++i)
-          contribute(g_.input(x, i), by_sample(mix(what, static_cast<number>(i)), {&v, &value(g_.input(x, 1)), &dy}, 0,
-                                               batch_, g_.input_shape(x, i).size()));
-        return;
-      case op::multiply:
-        for (int i = 0; i < 2; ++i)
-          contribute(g_.input(x, i), by_sample(mix(what, static_cast<number>(i)), {&value(g_.input(x, 1 - i)), &dy}, 0,
-                                               batch_, g_.input_shape(x, i).size()));
-        return;
-      case op::custom: return contribute(in, by_sample(what, {&v, &value(x.output), &dy}, 0, batch_, size));
       case op::input: return;
+      default: {  // any other: from the values and the parameters that its row names
+        operations::row const& row = facts_of(x);
+        for (int i = 0; i < x.inputs; ++i) {
+          number const own = mix(what, static_cast<number>(i));
+          std::vector<numbers const*> from;
+          if (contains(row.reads[i], operations::values::first_input)) from.push_back(&v);
+          if (contains(row.reads[i], operations::values::second_input)) from.push_back(&value(g_.input(x, 1)));
+          if (contains(row.reads[i], operations::values::output)) from.push_back(&value(x.output));
+          from.push_back(&dy);
+          number weights = 0;
+          for (int j = 0; i == 0 && j < x.parameters; ++j) {
+            if ((row.parameters_read >> j & 1) != 0) weights = mix(weights, digest(parameter(k + j)));
+            add(gradient(k + j), by_batch(mix(own, static_cast<number>(j)), from, g_.parameters[k + j].count()));
+          }
+          contribute(g_.input(x, i), by_sample(own, from, weights, batch_, g_.input_shape(x, i).size()));
+        }
+      }
     }
   }
   numbers& gradient(int k) { return gradients_of_parameters_[static_cast<std::size_t>(k)]; }
