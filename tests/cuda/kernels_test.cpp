@@ -9,6 +9,7 @@
 #include <set>
 #include <string_view>
 
+#include "support/all_functions.hpp"
 #include "support/catch.hpp"
 #include "support/run_kernel.hpp"
 
@@ -29,13 +30,6 @@ geometry const geometries[] = {
     {2, {12, 3, 3}, {24, 4}, {12}, {20, 8}}, {1, {3, 5, 7}, {3}, {8, 5}, {4, 1}},
     {2, {16, 2, 2}, {20, 4}, {17, 1}, {16}}, {5, {1, 1, 1}, {1}, {3, 2}, {2, 1}},
 };
-
-constexpr dsl::function all_functions[] = {
-    dsl::function::relu,       dsl::function::leaky_relu, dsl::function::elu,       dsl::function::sigmoid,
-    dsl::function::tanh,       dsl::function::silu,       dsl::function::relu6,     dsl::function::hard_sigmoid,
-    dsl::function::hard_swish, dsl::function::gelu,       dsl::function::gelu_tanh, dsl::function::mish,
-    dsl::function::softplus};
-static_assert(std::size(all_functions) == std::size(dsl::operations::activations));
 
 /// Computes a pool's output and gradient with the plain loops.
 void plain_pool(dsl::op kind, dsl::window const& w, dsl::view<double const> const& x,
@@ -133,7 +127,7 @@ TEMPLATE_TEST_CASE("reshape keeps the order (channel, row, column)", "[kernels]"
 }
 
 TEMPLATE_TEST_CASE("activations and their gradients", "[kernels]", float, bf16) {
-  for (auto const f : all_functions)
+  for (dsl::function const f : dsl::test::all_functions())
     for (auto const& g : geometries) {
       INFO("function " << static_cast<int>(f) << ", " << g.shape.channels << " channels");
       double const alpha = f == dsl::function::leaky_relu ? 0.25 : 1.5;
@@ -162,7 +156,7 @@ TEST_CASE("activations of large numbers, infinity and NaN are the CPU's", "[kern
   float const inputs[] = {-1e30F, -200, -88, -20, -6,  -3,    -1e-8F,    0,          1e-8F,
                           3,      6,    20,  88,  200, 1e30F, HUGE_VALF, -HUGE_VALF, std::nanf("")};
   int const count = static_cast<int>(std::size(inputs));
-  for (auto const f : all_functions) {
+  for (dsl::function const f : dsl::test::all_functions()) {
     std::vector<float> y(std::size(inputs)), dx(std::size(inputs)), one(std::size(inputs), 1.0F);
     run(kernels::activation_forward(dsl::cu::storage::f32, count, 1, f, 0.5, {1}, {1}), inputs, y.data());
     bool const from_output =

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Compares the activations' vector kernels with the C library in double, with every instruction set of this processor.
+#include "support/all_functions.hpp"
 #include "support/catch.hpp"
 #include "support/larger.hpp"
 
@@ -76,11 +77,6 @@ std::vector<float> numbers() {
   return x;
 }
 
-constexpr function all[] = {function::relu,       function::leaky_relu, function::elu,       function::sigmoid,
-                            function::tanh,       function::silu,       function::relu6,     function::hard_sigmoid,
-                            function::hard_swish, function::gelu,       function::gelu_tanh, function::mish,
-                            function::softplus};
-
 /// Returns how many roundings of an exponential's argument show in the result: as many as its exponent is large.
 double exponent(function f, double x) {
   if (f == function::gelu) return x < 0 ? x * x : 0;
@@ -100,7 +96,7 @@ TEST_CASE("activations are right to 8 roundings and those of exponents, and keep
     if (!host::has(set)) continue;
     host::memory_kernels const& k = host::memory_kernels_of(set);
     long long const count = static_cast<long long>(x.size()) / k.lanes;
-    for (function f : all) {
+    for (function f : test::all_functions()) {
       INFO(host::name_of(set) << ", function " << static_cast<int>(f));
       std::vector<float> y(x.size());
       k.activation({f, alpha, x.data(), nullptr, y.data(), count});
@@ -124,7 +120,7 @@ TEST_CASE("gradients of activations are products with the slope, added where ask
     if (!host::has(set)) continue;
     host::memory_kernels const& k = host::memory_kernels_of(set);
     long long const count = static_cast<long long>(x.size()) / k.lanes;
-    for (function f : all)
+    for (function f : test::all_functions())
       for (bool accumulate : {false, true}) {
         INFO(host::name_of(set) << ", function " << static_cast<int>(f));
         std::vector<float> dy(x.size()), dx(x.size(), 3.0F);

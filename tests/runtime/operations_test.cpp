@@ -2,6 +2,7 @@
 // Compares every operation's row with its loops, without a plan: operands that a row does not name hold NaN, those that
 // it names must matter, gradients are compared with finite differences, and results are written over operands and into
 // slices where the row allows it. Then each field of each row is changed, which must be noticed.
+#include "support/all_functions.hpp"
 #include "support/catch.hpp"
 #include "support/random_graph.hpp"
 
@@ -267,13 +268,12 @@ std::vector<example> examples() {
        {"custom", makes::any_shape, 1, false, false, false, false, never, no},
        own_loops()},
   };
-  char const* const words[] = {"relu",         "leaky_relu", "elu",  "sigmoid",   "tanh", "silu",    "relu6",
-                               "hard_sigmoid", "hard_swish", "gelu", "gelu_tanh", "mish", "softplus"};
-  for (int f = 0; f < static_cast<int>(std::size(words)); ++f)
-    all.push_back({{.kind = op::activation, .function = static_cast<function>(f), .rate = 0.3},
+  for (function const f : test::all_functions())
+    all.push_back({{.kind = op::activation, .function = f, .rate = 0.3},
                    {s},
                    s,
-                   {words[f], makes::same_shape, 1, false, true, true, false, always, no, channels}});
+                   {activations[static_cast<int>(f)].name, makes::same_shape, 1, false, true, true, false, always, no,
+                    channels}});
   return all;
 }
 

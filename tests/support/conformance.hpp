@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "support/all_functions.hpp"
 #include "support/catch.hpp"
 #include "support/compare_engines.hpp"
 #include "support/extent.hpp"
@@ -122,11 +123,11 @@ void check_groups() {
 }
 template <int C>
 void check_elementwise() {
-  agree_behind<C, relu, conv2d<3, 1>>();
-  agree_behind<C, leaky_relu<>, elu<>, sigmoid, conv2d<3, 3>>();
-  agree_behind<C, dsl::tanh, silu, conv2d<C, 1>>();
-  agree_behind<C, relu6, conv2d<C, 1>, hard_sigmoid, conv2d<C, 3>, hard_swish, conv2d<3, 1>>();
-  agree_behind<C, gelu, conv2d<C, 1>, gelu_tanh, conv2d<C, 3>, mish, conv2d<C, 1>, softplus, conv2d<3, 1>>();
+  for_each_function([]<int Number>() {
+    constexpr int next = (Number + 1) % static_cast<int>(std::size(operations::activations));
+    if constexpr (Number % 2 == 0)
+      agree_behind<C, activation_layer<Number>, conv2d<C, 1>, activation_layer<next>, conv2d<3, 1>>();
+  });
   agree_behind<C, add<silu, dsl::tanh, identity>, conv2d<4, 3>>();
   agree_behind<C, elementwise<bump>, conv2d<4, 3>>();
   agree_behind<C, dropout<0.3>, conv2d<C, 3>, dropout<0.5>>();

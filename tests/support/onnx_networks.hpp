@@ -6,6 +6,7 @@
 #include <dsl/models/gpt.hpp>
 #include <dsl/placement.hpp>
 
+#include "support/all_functions.hpp"
 #include "support/drawn.hpp"
 
 // A network for each layer, and each variant of it, that an ONNX file has to represent.
@@ -75,19 +76,11 @@ void for_each_onnx_type(F f) {
       "local_response_norm_flat");
   f.template operator()<network<picture, layer_norm<1e-3>, flatten, layer_norm<0.1>, dense<3>>>("layer_norm_flat");
 
-  f.template operator()<network<picture, relu>>("relu");
-  f.template operator()<network<picture, leaky_relu<>, flatten, leaky_relu<0.1>>>("leaky_relu");
-  f.template operator()<network<picture, elu<>, flatten, elu<0.4>>>("elu");
-  f.template operator()<network<picture, sigmoid>>("sigmoid");
-  f.template operator()<network<picture, dsl::tanh>>("tanh");
-  f.template operator()<network<picture, silu, flatten, silu>>("silu");
-  f.template operator()<network<picture, relu6, conv2d<4, 1>, relu6>>("relu6");
-  f.template operator()<network<picture, hard_sigmoid, flatten, hard_sigmoid>>("hard_sigmoid");
-  f.template operator()<network<picture, hard_swish, flatten, hard_swish>>("hard_swish");
-  f.template operator()<network<picture, gelu, flatten, gelu>>("gelu");
-  f.template operator()<network<picture, gelu_tanh>>("gelu_tanh");
-  f.template operator()<network<picture, mish, flatten, mish>>("mish");
-  f.template operator()<network<picture, softplus>>("softplus");
+  for_each_function([&]<int Number>() {
+    f.template operator()<network<picture, activation_layer<Number>, flatten, activation_layer<Number>>>(
+        operations::activations[Number].name);
+  });
+  f.template operator()<network<picture, leaky_relu<>, elu<>>>("default_alpha");
   f.template operator()<network<picture, elementwise<own_softplus>>>("elementwise");
 
   f.template operator()<network<picture, max_pool2d<2>>>("max_pool2d");

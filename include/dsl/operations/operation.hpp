@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/operations/activation/function.hpp>
+
 namespace dsl {
 
 /// The operation of a node. It is also the index of the operation's facts in operations/table.hpp. Files store these
@@ -46,23 +48,6 @@ enum class op : unsigned char {
   head_norm,
   transpose_tokens,
   zero_pad2d,
-};
-
-/// The elementwise functions of op::activation. alpha is the slope of leaky_relu and the scale of elu.
-enum class function : unsigned char {
-  relu,
-  leaky_relu,
-  elu,
-  sigmoid,
-  tanh,
-  silu,
-  relu6,
-  hard_sigmoid,
-  hard_swish,
-  gelu,
-  gelu_tanh,
-  mish,
-  softplus
 };
 
 /// The role of a parameter in its layer. No optimizer changes moving_mean and moving_variance, batch_norm's running

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <dsl/detail/mode.hpp>
-#include <dsl/executors/host/activations.hpp>
+#include <dsl/operations/activation/vector.hpp>
 #include <dsl/executors/host/channel_softmax.hpp>
 #include <dsl/executors/host/layer_norm.hpp>
 #include <dsl/executors/host/local_response.hpp>

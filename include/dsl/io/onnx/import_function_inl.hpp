@@ -3,6 +3,7 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/io/onnx/import_function.hpp>
+#include <dsl/operations/activation/onnx.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -85,22 +86,7 @@ inline bool onnx_equals(onnx_function const& f, onnx_function const& from, onnx_
     }
     return true;
   };
-  struct {
-    char const* type;
-    function is;
-    double number, second;
-  } const all[] = {{"Relu", function::relu, 0, 0},
-                   {"Sigmoid", function::sigmoid, 0, 0},
-                   {"Tanh", function::tanh, 0, 0},
-                   {"Swish", function::silu, 1, 0},
-                   {"Clip", function::relu6, 0, 6},
-                   {"HardSigmoid", function::hard_sigmoid, 1.0 / 6, 0.5},
-                   {"HardSwish", function::hard_swish, 0, 0},
-                   {"Gelu", function::gelu, 0, 0},
-                   {"Gelu", function::gelu_tanh, 1, 0},
-                   {"Mish", function::mish, 0, 0},
-                   {"Softplus", function::softplus, 0, 0}};
-  for (auto const& each : all)
+  for (onnx_recognised const& each : onnx_functions)
     if (matches(each.type, each.number, each.second)) {
       found = {each.is, 0};
       return true;

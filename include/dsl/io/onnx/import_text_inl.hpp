@@ -10,6 +10,7 @@
 #include <dsl/io/onnx/import_text.hpp>
 #include <dsl/io/onnx/import_words.hpp>
 #include <dsl/layers/conv2d.hpp>
+#include <dsl/operations/activation/onnx.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -156,23 +157,7 @@ inline std::string onnx_plain_text(onnx_network const& net, onnx_layer const& l)
       return "upsample2d<" + std::to_string(l.out.height / in.height) +
              (x.kind == op::upsample_bilinear ? ", interpolation::bilinear>" : ">");
     }
-    case op::activation:
-      switch (x.function) {
-        case function::leaky_relu: return "leaky_relu<" + digits(x.rate) + ">";
-        case function::elu: return x.rate == 1 ? "elu<>" : "elu<" + digits(x.rate) + ">";
-        case function::tanh: return "dsl::tanh";  // <cmath> has one, too
-        case function::relu: return "relu";
-        case function::sigmoid: return "sigmoid";
-        case function::silu: return "silu";
-        case function::relu6: return "relu6";
-        case function::hard_sigmoid: return "hard_sigmoid";
-        case function::hard_swish: return "hard_swish";
-        case function::gelu: return "gelu";
-        case function::gelu_tanh: return "gelu_tanh";
-        case function::mish: return "mish";
-        case function::softplus: return "softplus";
-      }
-      break;
+    case op::activation: return onnx_activation_text(x, digits);
     default: break;
   }
   return "identity";

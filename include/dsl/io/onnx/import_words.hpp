@@ -2,32 +2,28 @@
 #pragma once
 
 #include <dsl/detail/mode.hpp>
+#include <dsl/operations/table.hpp>
 
 #include <cstddef>
 #include <string_view>
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Words of C++ and of the language dsl, each between two blanks.
+/// Words of C++ and of the language dsl, but for the names of operations, each between two blanks.
 inline constexpr std::string_view onnx_cpp_words =
-    " add alignas alignof and and_eq asm attention auto avg_pool1d avg_pool2d batch_norm bias bitand bitor bool "
-    "bounded_window_attention break case catch causal causal_attention ceil_mode channel_scale channel_shuffle "
-    "channel_slice channel_split char char16_t char32_t char8_t class class_token co_await co_return co_yield "
-    "compl concat concept const const_cast constant constant_scale consteval constexpr constinit continue conv1d "
-    "conv2d "
-    "conv2d_transpose count_padding custom decltype default delete dense dilation do double dropout dsl "
-    "dynamic_cast elementwise else elu embedding enum explicit export extern false features flatten float for "
-    "friend from frozen gelu gelu_tanh global_avg_pool1d global_avg_pool2d glorot_normal glorot_uniform goto "
-    "grid_attention group_norm groups gru hard_sigmoid hard_swish he_normal he_uniform head_norm identity if "
-    "image initialized inline int intended kernel label last_step layer_norm leaky_relu learning_rate "
-    "local_response_norm long lstm main max_pool1d max_pool2d merge_pixels mish model models multiply mutable "
-    "named named_input named_output namespace native network new noexcept not not_eq nullptr numbered operator or "
-    "or_eq pad padding pointwise_dense position_embedding private protected public reference register "
-    "reinterpret_cast relu relu6 repeat requires residual return scaled sequence sequential shape short sigmoid "
-    "signed silu sizeof softmax softmax2d softplus static static_assert static_cast std stochastic_depth stride "
-    "struct switch tanh tap template this thread_local throw token_numbers token_slice transpose_tokens true "
-    "truncated_normal try typedef typeid typename union unscaled_batch_norm unsigned upsample2d using virtual "
-    "void volatile wchar_t weight_decay while window_attention xor xor_eq zero_pad2d zeros ";
+    " alignas alignof and and_eq asm auto avg_pool1d bias bitand bitor bool break case catch causal "
+    "causal_attention ceil_mode channel_split char char16_t char32_t char8_t class co_await co_return "
+    "co_yield compl concept const const_cast constant constant_scale consteval constexpr constinit continue "
+    "conv1d count_padding decltype default delete dilation do double dsl dynamic_cast elementwise else enum "
+    "explicit export extern false features float for friend from frozen global_avg_pool1d global_avg_pool2d "
+    "glorot_normal glorot_uniform goto grid_attention groups he_normal he_uniform identity if image "
+    "initialized inline int intended kernel label last_step learning_rate long main max_pool1d model models "
+    "mutable named named_input named_output namespace native network new noexcept not not_eq nullptr numbered "
+    "operator or or_eq pad padding pointwise_dense private protected public reference register "
+    "reinterpret_cast repeat requires residual return scaled sequence sequential shape short signed sizeof "
+    "softmax2d static static_assert static_cast std stride struct switch tap template this thread_local throw "
+    "token_numbers true truncated_normal try typedef typeid typename union unscaled_batch_norm unsigned using "
+    "virtual void volatile wchar_t weight_decay while xor xor_eq zeros ";
 
 /// Names that the C library declares or defines as macros outside any namespace, each between two blanks. Those that
 /// differ from a listed name only by one of the ends below are not listed.
@@ -140,6 +136,13 @@ constexpr bool onnx_is_taken(std::string_view name, bool of_c = false) {
   for (std::string_view const begin : {"pthread_", "posix_", "sem_", "sched_", "timer_", "clock_", "f32", "f64", "M_",
                                        "PRI", "SCN", "AF_", "PF_", "L_"})
     if (name.starts_with(begin)) return true;
+  for (int i = 0; i < static_cast<int>(sizeof operations::table / sizeof(operations::row)); ++i) {
+    auto const kind = static_cast<op>(i);
+    bool const is_layer = kind != op::input && kind != op::transfer && kind != op::window_offsets;
+    if (is_layer && name == operations::table[i].name) return true;
+  }
+  for (operations::row const& row : operations::activations)
+    if (name == row.name) return true;
   return name.ends_with("_t") || name.ends_with("_np") || listed(onnx_cpp_words);
 }
 

@@ -69,14 +69,8 @@ TYPENET_INLINE void onnx_writer::write_node() {
     case op::embedding: return write_embedding();
     case op::transpose_tokens: return write_transposed_tokens();
     case op::zero_pad2d: return write_zero_padding();
-    case op::window_attention:
-    case op::merge_pixels:
-    case op::lstm:
-    case op::gru:
-    case op::bounded_window_attention:
-    case op::window_offsets:
-    case op::head_norm: return refuse();
     case op::custom: return write_custom();
+    default: return refuse();
   }
 }
 

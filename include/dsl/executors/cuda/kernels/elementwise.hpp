@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <span>
 
-/// Specs of kernels/elementwise.cuh, activation.cuh and dropout.cuh. `pixels` counts those of the whole batch, batch *
-/// area.
+/// Specs of kernels/elementwise.cuh and dropout.cuh, and of operations/activation/kernels.cuh. `pixels` counts those of
+/// the whole batch, batch * area.
 namespace dsl::cu::kernels::TYPENET_MODE {
 
 /// The inputs of a sum: their buffers, not their slices.
@@ -45,9 +45,6 @@ inline auto reshape(storage t, int batch, shape const& from, shape const& to, sl
   return detail::pointwise("reshape", t, batch * from.size(), batch, size, static_cast<int>(from.area()),
                            static_cast<int>(to.area()), x, y, accumulate);
 }
-
-static_assert(static_cast<int>(function::relu) == 0 && static_cast<int>(function::silu) == 5 &&
-              static_cast<int>(function::hard_swish) == 8 && static_cast<int>(function::softplus) == 12);
 
 /// Computes y = f(x). y may be x.
 inline auto activation_forward(storage t, long long pixels, int channels, function f, double alpha, slice x, slice y)

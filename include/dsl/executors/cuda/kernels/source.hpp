@@ -36,7 +36,7 @@ inline constexpr source_file kernel_sources[] = {
     },
     {
         "activation.cuh",
-#include <dsl/executors/cuda/kernels/activation.cuh>
+#include <dsl/operations/activation/kernels.cuh>
     },
     {
         "dropout.cuh",
