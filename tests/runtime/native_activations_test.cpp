@@ -35,6 +35,7 @@ double wanted(function f, double x) {
     case function::gelu_tanh: return x / (1 + std::exp(-gelu_argument(x)));
     case function::mish: return x * std::tanh(ramp(x));
     case function::softplus: return ramp(x);
+    case function::hard_tanh: return std::fmin(std::fmax(x, -1), 1);
     default: return x > 0 ? x : 0;
   }
 }
@@ -63,6 +64,7 @@ double slope(function f, double v) {
       return t + v * (1 - t * t) / (1 + std::exp(-v));
     }
     case function::softplus: return 1 / (1 + std::exp(-v));
+    case function::hard_tanh: return v > -1 && v < 1 ? 1 : 0;
     default: return v > 0 ? 1 : 0;
   }
 }

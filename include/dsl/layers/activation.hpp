@@ -48,5 +48,7 @@ struct gelu_tanh : detail::activation<function::gelu_tanh> {};
 struct mish : detail::activation<function::mish> {};
 /// Computes log(1 + e^x).
 struct softplus : detail::activation<function::softplus> {};
+/// Computes max(-1, min(1, x)), like PyTorch's nn.Hardtanh().
+struct hard_tanh : detail::activation<function::hard_tanh> {};
 
 }  // namespace dsl

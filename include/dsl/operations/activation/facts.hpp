@@ -30,6 +30,7 @@ inline constexpr row activations[] = {
     activation("gelu_tanh", values::first_input),
     activation("mish", values::first_input),
     activation("softplus", values::first_input),
+    activation("hard_tanh", values::output),
 };
 
 }  // namespace dsl::operations

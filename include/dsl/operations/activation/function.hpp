@@ -19,6 +19,7 @@ enum class function : unsigned char {
   gelu_tanh,
   mish,
   softplus,
+  hard_tanh,
 };
 
 }  // namespace dsl

@@ -65,6 +65,7 @@ T apply(function f, T x, T alpha) {
     case function::gelu_tanh: return x * logistic(gelu_argument(x));
     case function::mish: return x * detail::tanh(soft_ramp(x));
     case function::softplus: return soft_ramp(x);
+    case function::hard_tanh: return x < -1 ? T(-1) : x > 1 ? T(1) : x;
   }
   return x;
 }
@@ -97,6 +98,7 @@ T derivative(function f, T x, T y, T alpha) {
       return t + x * (T(1) - t * t) * logistic(x);
     }
     case function::softplus: return logistic(x);
+    case function::hard_tanh: return y > -1 && y < 1 ? T(1) : T(0);
   }
   return T(1);
 }

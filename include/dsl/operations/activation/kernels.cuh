@@ -12,7 +12,7 @@ struct activation_shape {
 };
 
 constexpr int relu = 0, leaky_relu = 1, elu = 2, sigmoid = 3, tanh = 4, silu = 5, relu6 = 6, hard_sigmoid = 7,
-              hard_swish = 8, gelu = 9, gelu_tanh = 10, mish = 11, softplus = 12;
+              hard_swish = 8, gelu = 9, gelu_tanh = 10, mish = 11, softplus = 12, hard_tanh = 13;
 
 // Formulas of operations/activation/host.hpp; NaN stays NaN.
 DEVICE float up_to_6(float x) { return x < 0 ? 0.0f : x > 6 ? 6.0f : x; }
@@ -35,13 +35,14 @@ DEVICE float activation(int function, float x, float alpha) {
     case gelu: return x * normal_share(x);
     case gelu_tanh: return x * logistic(gelu_argument(x));
     case mish: return x * MATH(tanhf)(soft_ramp(x));
+    case hard_tanh: return x < -1 ? -1.0f : x > 1 ? 1.0f : x;
     case softplus: break;
   }
   return soft_ramp(x);
 }
 
-// `from` is the activation's output for relu, leaky_relu, elu, sigmoid, tanh, relu6 and hard_sigmoid, and its input for
-// the others.
+// `from` is the activation's output for relu, leaky_relu, elu, sigmoid, tanh, relu6, hard_sigmoid and hard_tanh,
+// and its input for the others.
 DEVICE float activation_slope(int function, float from, float alpha) {
   switch (function) {
     case relu: return from > 0 ? 1.0f : 0.0f;
@@ -66,6 +67,7 @@ DEVICE float activation_slope(int function, float from, float alpha) {
       float const t = MATH(tanhf)(soft_ramp(from));
       return t + from * (1 - t * t) * logistic(from);
     }
+    case hard_tanh: return from > -1 && from < 1 ? 1.0f : 0.0f;
     case softplus: break;
   }
   return logistic(from);

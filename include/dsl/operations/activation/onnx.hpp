@@ -25,7 +25,8 @@ inline constexpr onnx_recognised onnx_functions[] = {{"Relu", function::relu, 0,
                                                      {"Gelu", function::gelu, 0, 0},
                                                      {"Gelu", function::gelu_tanh, 1, 0},
                                                      {"Mish", function::mish, 0, 0},
-                                                     {"Softplus", function::softplus, 0, 0}};
+                                                     {"Softplus", function::softplus, 0, 0},
+                                                     {"Clip", function::hard_tanh, -1, 1}};
 
 /// Returns an activation as C++ source. `digits` writes a number.
 template <class Digits>

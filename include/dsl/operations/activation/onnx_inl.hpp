@@ -52,6 +52,11 @@ TYPENET_INLINE void onnx_writer::write_activation() {
       return;
     }
     case function::softplus: append("Softplus", {x}, rank); return;
+    case function::hard_tanh: {
+      std::string const least = number("least", -1.0F), most = number("most", 1.0F);
+      append("Clip", {x, least, most}, rank);
+      return;
+    }
   }
 }
 

@@ -108,6 +108,10 @@ struct activation {
       y = x < none - 88.0F ? none : y;
     } else if (f == dsl::function::softplus) {
       soft_ramp<L>(y, x);
+    } else if (f == dsl::function::hard_tanh) {
+      floats const one = 1.0F - none;
+      y = x > one ? one : x;
+      y = y < -one ? -one : y;
     } else {
       y = x;
       clamp_below<L>(y);
@@ -205,6 +209,9 @@ struct activation {
       slope = x < none - 88.0F ? none : slope;
     } else if (f == dsl::function::softplus) {
       logistic<L>(slope, x);
+    } else if (f == dsl::function::hard_tanh) {
+      floats const below = x < one ? one : none;
+      slope = x > -one ? below : none;
     } else {
       slope = x > none ? one : none;
     }
