@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Compares every layer's gradients, in double, with finite differences of the loss of the forward pass, including
 // dropout's mask and the batch's own moments.
+#include "operations/all.hpp"
 #include "support/catch.hpp"
 #include "support/extent.hpp"
 #include "support/larger.hpp"
@@ -415,7 +416,13 @@ TEST_CASE("gradients: attention", "[gradients]") {
   check_network<image<6, 3, 4>, attention<2>>({.loss = loss::mean_squared_error, .numbers = q.numbers});
 }
 
-TEST_CASE("gradients: attention in windows, and merged pixels", "[gradients]") {
+TEST_CASE("gradients: operations with a fixture", "[gradients]") {
+  question const q{.numbers = test::everything() ? 40 : 12};
+  test::for_each_body<3>(
+      [&]<op, class Body>(int) { [&]<class... Layers>(types<Layers...>) { through<Layers...>(q); }(Body{}); });
+}
+
+TEST_CASE("gradients: attention in windows", "[gradients]") {
   question const q{.numbers = test::everything() ? 40 : 12};
   auto const on = [&]<int Height, int Width, class... Layers>() {
     check_network<image<2, Height, Width>, conv2d<12, 1>, Layers..., flatten, dense<3>, softmax>(q);
@@ -424,9 +431,7 @@ TEST_CASE("gradients: attention in windows, and merged pixels", "[gradients]") {
   on.operator()<4, 6, window_attention<4, 2, 1>, dsl::tanh>();
   on.operator()<3, 6, window_attention<1, 3, 2, 16>, conv2d<6, 1>, grid_attention<2, 3>>();
   on.operator()<4, 4, concat<grid_attention<2, 2, 1>, window_attention<1, 4, 3>, attention<2>, identity>>();
-  on.operator()<4, 4, frozen<window_attention<2, 2, 1>>, merge_pixels<2>, dsl::tanh>();
-  on.operator()<6, 3, add<merge_pixels<3>, merge_pixels<3>>, conv2d<2, 1>>();
-  on.operator()<4, 4, concat<merge_pixels<2>, merge_pixels<2>, conv2d<1, 2, 2, 2>>, merge_pixels<1>>();
+  on.operator()<4, 4, frozen<window_attention<2, 2, 1>>, dsl::tanh>();
   using biases = sequential<pointwise_dense<3>, dsl::tanh, pointwise_dense<2, bias<false>>>;
   on.operator()<4, 6, head_norm<2>, bounded_window_attention<2, 2, 1, biases>>();
   on.operator()<3, 3, concat<head_norm<1>, head_norm<4>>, conv2d<6, 1>, bounded_window_attention<2, 3, 2, biases>>();
@@ -453,8 +458,6 @@ TEST_CASE("gradients: tokens", "[gradients]") {
   through<conv2d<3, 1>, class_token, position_embedding, token_slice<0>>();
   through<class_token, conv2d<9, 1>, attention<3>, token_slice<1, 5>, dsl::tanh, token_slice<2, 3>>();
   through<concat<token_slice<0, 4>, token_slice<5, 4>>, frozen<class_token, position_embedding>, conv2d<2, 1>>();
-  through<transpose_tokens, pointwise_dense<3>, transpose_tokens, dsl::tanh>();
-  through<concat<transpose_tokens, sequential<dsl::tanh, transpose_tokens>>, pointwise_dense<2>>();
   alone_in_place_and_in_concat<position_embedding>();
   check_network<image<3, 2, 4>, class_token, position_embedding, token_slice<0>, dense<3>, softmax>();
 }

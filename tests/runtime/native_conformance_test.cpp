@@ -57,6 +57,8 @@ TEST_CASE("native agrees with reference: batch_norm", "[conformance]") {
   check_groups<16>();
 }
 TEST_CASE("native agrees with reference: pools", "[conformance]") {
+  check_operations<5>();
+  check_operations<16>();
   check_pools<5>();
   check_upsampling<5>();
   check_channels<6>();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A program with the headers alone holds the code for its networks' operations only. Compares the bits of such engines
 // with those of engines that hold everything, for networks that together have all operations.
+#include "operations/all.hpp"
 #include "support/catch.hpp"
 
 #include <dsl/dsl.hpp>
@@ -39,12 +40,37 @@ using swin_v2 = network<image<3, 64, 64>,
                         named<"features", numbered<conv2d<8, 4, stride<4>, pad<0>>, identity, layer_norm<>>,
                               models::swin_v2_stage<8, 2, 0, 2, 4, 0.0>, models::swin_v2_merging<16>>,
                         layer_norm<>, models::classifier<"head", 10>>;
-using vision =
-    network<image<3, 16, 16>, conv2d<16, 4, stride<4>, pad<0>>, class_token, position_embedding, pointwise_dense<48>,
-            attention<4>, transpose_tokens, token_slice<0, 1>, flatten, dense<10>, softmax>;
+using vision = network<image<3, 16, 16>, conv2d<16, 4, stride<4>, pad<0>>, class_token, position_embedding,
+                       pointwise_dense<48>, attention<4>, token_slice<0, 1>, flatten, dense<10>, softmax>;
 using text = network<token_numbers<6>, embedding<20, 8>, position_embedding, pointwise_dense<24>, causal_attention<2>,
                      flatten, dense<10>, softmax>;
 using waves = network<sequence<2, 12>, conv1d<4, 3>, lstm<4>, gru<4, last_step>, dense<10>, softmax>;
+
+template <class... Bodies>
+using joined_bodies = network<image<3, 4, 4>, conv2d<16, 3>, Bodies..., flatten, dense<10>, softmax>;
+/// Returns a network with the first body of each operation that has a fixture.
+constexpr auto joined_fixtures() {
+  constexpr auto with = []<class... Before, class... Layers, class... Others>(types<Before...>,
+                                                                              types<types<Layers...>, Others...>) {
+    return types<Before..., conv2d<16, 1>, Layers...>{};
+  };
+  constexpr auto next = [=]<op Kind, class Before>(Before before) {
+    if constexpr (test::has_fixture<Kind>)
+      return with(before, typename test::fixture<Kind>::template bodies<16>{});
+    else
+      return before;
+  };
+  constexpr auto all = [=]<int Kind>(auto self, auto before) {
+    if constexpr (Kind < static_cast<int>(sizeof operations::table / sizeof(operations::row)))
+      return self.template operator()<Kind + 1>(self, next.template operator()<static_cast<op>(Kind)>(before));
+    else
+      return before;
+  };
+  return []<class... Layers>(types<Layers...>) {
+    return joined_bodies<Layers...>{};
+  }(all.template operator()<0>(all, types<>{}));
+}
+using fixtures = decltype(joined_fixtures());
 
 /// The operations of which the networks above have none: input has no code, custom operations bring their own, and
 /// transfer needs several devices.
@@ -68,7 +94,8 @@ TEST_CASE("a set has the operations of its network") {
   constexpr int count = sizeof operations::table / sizeof(operations::row);
   STATIC_REQUIRE(count < 62);
   constexpr operation_set every = (operation_set{1} << count) - 1;  // a new operation belongs in the networks above
-  CHECK((operations_of_all<mini, pictures, others, swin, swin_v2, vision, text, waves> & every) == (every & ~left_out));
+  CHECK((operations_of_all<mini, pictures, others, swin, swin_v2, vision, text, waves, fixtures> & every) ==
+        (every & ~left_out));
 }
 
 namespace {
@@ -108,6 +135,7 @@ TEST_CASE("engines with less code give the same bits: pictures") {
   check<mini>();
   check<pictures>();
   check<others>();
+  check<fixtures>();
 }
 TEST_CASE("engines with less code give the same bits: attention") {
   check<swin>();

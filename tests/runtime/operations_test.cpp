@@ -2,6 +2,7 @@
 // Compares every operation's row with its loops, without a plan: operands that a row does not name hold NaN, those that
 // it names must matter, gradients are compared with finite differences, and results are written over operands and into
 // slices where the row allows it. Then each field of each row is changed, which must be noticed.
+#include "operations/all.hpp"
 #include "support/all_functions.hpp"
 #include "support/catch.hpp"
 #include "support/random_graph.hpp"
@@ -33,18 +34,7 @@ constexpr role all_roles[] = {
     role::beta,   role::moving_mean,      role::moving_variance};
 static_assert(std::size(all_roles) == role_count);
 
-/// What rules and plan may rely on beyond what the loops can show: which outputs fit, and what is allowed instead of
-/// merely possible. It is stated here a second time because no loop shows that it could do more.
-struct allowance {
-  char const* name;
-  makes output;
-  int inputs;
-  bool or_more, forward_in_place, gradient_in_place, gradient_over_input;
-  operations::slices slices;
-  operations::renames renames;
-  plain::parts_of parts = plain::parts_of::none;
-  int optional = 0;
-};
+using test::allowance;
 
 /// An example of an operation: a node, the shapes of its operands and output, and the loops.
 struct example {
@@ -214,10 +204,6 @@ std::vector<example> examples() {
        {{12, 3, 2}},
        {12, 3, 2},
        {"head_norm", makes::same_shape, 1, false, false, false, false, always, no}},
-      {{.kind = op::merge_pixels},
-       {{2, 4, 6}},
-       {8, 2, 3},
-       {"merge_pixels", makes::merged, 1, false, false, false, false, always, no, samples}},
       {{.kind = op::class_token},
        {s},
        {4, 1, 7},
@@ -234,10 +220,6 @@ std::vector<example> examples() {
        {s},
        {4, 1, 3},
        {"token_slice", makes::some_tokens, 1, false, false, false, false, always, no, samples}},
-      {{.kind = op::transpose_tokens},
-       {s},
-       {6, 1, 4},
-       {"transpose_tokens", makes::transposed, 1, false, false, false, false, always, no, samples}},
       {{.kind = op::lstm},
        {{3, 1, 3}},
        {2, 1, 3},
@@ -268,6 +250,10 @@ std::vector<example> examples() {
        {"custom", makes::any_shape, 1, false, false, false, false, never, no},
        own_loops()},
   };
+  test::for_each_fixture([&]<op Kind>() {
+    for (test::sample const& one : test::fixture<Kind>::samples())
+      all.push_back({one.of, one.in, one.out, one.allowed});
+  });
   for (function const f : test::all_functions())
     all.push_back({{.kind = op::activation, .function = f, .rate = 0.3},
                    {s},

@@ -290,8 +290,6 @@ using by_cosines = on<48, 8, 6, dsl::head_norm<4>, dsl::bounded_window_attention
 static_assert(by_cosines::output == shape{16, 8, 6} && by_cosines::trainable_parameter_count == 4 + 2 * 4 + 4);
 static_assert(by_cosines::forward_macs == 2 * 48 * 4 * 16 + 2 * 4 * 9);
 static_assert(by_cosines::view().parameters[0].rank == 3);
-static_assert(on<48, 8, 6, dsl::merge_pixels<2>>::output == shape{192, 4, 3});
-static_assert(on<48, 8, 6, dsl::merge_pixels<1>>::output == shape{48, 8, 6});
 static_assert(on<48, 8, 6, dsl::class_token>::output == shape{48, 1, 49});
 static_assert(on<48, 8, 6, dsl::class_token>::trainable_parameter_count == 48);
 static_assert(on<48, 8, 6, dsl::position_embedding>::output == shape{48, 8, 6});
@@ -299,9 +297,6 @@ static_assert(on<48, 8, 6, dsl::position_embedding>::trainable_parameter_count =
 static_assert(on<48, 8, 6, dsl::position_embedding>::view().parameters[0].rank == 3);
 static_assert(on<48, 8, 6, dsl::token_slice<40, 8>>::output == shape{48, 1, 8});
 static_assert(on<48, 8, 6, dsl::token_slice<47>>::output == shape{48});
-static_assert(on<48, 4, 6, dsl::transpose_tokens>::output == shape{24, 1, 48});
-static_assert(on<48, 1, 1, dsl::transpose_tokens>::output == shape{1, 1, 48});
-static_assert(on<48, 4, 6, dsl::transpose_tokens, dsl::pointwise_dense<9>>::forward_macs == 24 * 9 * 48);
 using embedded = dsl::network<dsl::token_numbers<24>, dsl::embedding<100, 12>>;
 static_assert(embedded::input == shape{1, 1, 24} && embedded::output == shape{12, 1, 24});
 static_assert(embedded::trainable_parameter_count == 1'200 && embedded::forward_macs == 0);

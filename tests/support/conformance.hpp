@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "operations/all.hpp"
 #include "support/all_functions.hpp"
 #include "support/catch.hpp"
 #include "support/compare_engines.hpp"
@@ -221,8 +222,6 @@ void check_tokens() {
   agree_behind<C, position_embedding, pointwise_dense<C + 3>, batch_norm<>, relu, pointwise_dense<4>>();
   agree_behind<C, concat<class_token, sequential<class_token, relu, position_embedding>>, token_slice<0>>();
   agree_behind<C, add<token_slice<1, 2>, token_slice<0, 2>>, conv2d<4, 1>, token_slice<1>>();
-  agree_behind<C, transpose_tokens, pointwise_dense<C>, transpose_tokens, conv2d<4, 1>>();
-  agree_behind<C, add<transpose_tokens, sequential<relu, transpose_tokens>>, pointwise_dense<3>>();
   agree_on<token_numbers<9>, embedding<5, C>, position_embedding, pointwise_dense<4>>();
   agree_on<image<1, 3, 4>, concat<embedding<C, 7>, sequential<embedding<3, C>, dsl::tanh>>, conv2d<4, 1>>();
   agree_on<token_numbers<6>, frozen<embedding<4, C>>, add<identity, conv2d<C, 1>>, conv2d<4, 1>>();
@@ -258,16 +257,14 @@ void check_windows() {
   agree_on<rows_and_columns, conv2d<3 * C, 1>, window_attention<2, 2>, conv2d<4, 1>>();
   agree_on<rows_and_columns, conv2d<3 * C, 1>, window_attention<4, 2, 1>, conv2d<12, 1>, grid_attention<1, 2, 7>>();
   agree_on<image<C, 7, 7>, conv2d<24, 1>, concat<window_attention<8, 7>, grid_attention<1, 7>, attention<2>>>();
-  agree_on<image<C, 6, 9>, pointwise_dense<3 * C, bias<false>>, window_attention<4, 3, 2>, merge_pixels<3>>();
+  agree_on<image<C, 6, 9>, pointwise_dense<3 * C, bias<false>>, window_attention<4, 3, 2>, conv2d<4, 1>>();
   // three blocks of keys, of which some queries see none of the first
   agree_for<image<4, 48, 24>, conv2d<12, 1>, window_attention<1, 24, 12>, conv2d<1, 1>, global_avg_pool2d, flatten,
             dense<5>, softmax>({1});
-  agree_on<rows_and_columns, conv2d<C, 1>, merge_pixels<2>, conv2d<C, 1>, relu, merge_pixels<1>>();
   agree_on<rows_and_columns, conv2d<3 * C, 1>, head_norm<2>,
            bounded_window_attention<2, 2, 1, pointwise_dense<5>, relu, pointwise_dense<2, bias<false>>>>();
   agree_on<image<C, 4, 4>, conv2d<24, 1>,
            concat<head_norm<1>, head_norm<8>, bounded_window_attention<4, 4, 0, conv2d<4, 1>>>, conv2d<4, 1>>();
-  agree_on<rows_and_columns, conv2d<5, 1>, concat<merge_pixels<2>, merge_pixels<2>>, conv2d<4, 1>>();
 }
 template <int C>
 void check_joins() {
@@ -288,6 +285,12 @@ void check_joins() {
   agree_behind<C, add<concat<conv2d<C - 4, 1>, conv2d<4, 1>>, identity, identity>, conv2d<3, 3>>();
   agree_behind<C, multiply<identity, sequential<global_avg_pool2d, conv2d<C, 1>, sigmoid>>, conv2d<4, 3>>();
   agree_behind<C, concat<multiply<conv2d<1, 1>, identity>, multiply<dsl::tanh, conv2d<C, 3>>>, conv2d<4, 1>>();
+}
+/// Checks the operations that have a fixture.
+template <int C>
+void check_operations() {
+  for_each_body<C>(
+      []<op, class Body>(int) { []<class... Layers>(types<Layers...>) { agree_behind<C, Layers...>(); }(Body{}); });
 }
 template <int C>
 void check_on_pictures() {

@@ -6,6 +6,7 @@
 #include <dsl/models/gpt.hpp>
 #include <dsl/placement.hpp>
 
+#include "operations/all.hpp"
 #include "support/all_functions.hpp"
 #include "support/drawn.hpp"
 
@@ -76,6 +77,13 @@ void for_each_onnx_type(F f) {
       "local_response_norm_flat");
   f.template operator()<network<picture, layer_norm<1e-3>, flatten, layer_norm<0.1>, dense<3>>>("layer_norm_flat");
 
+  for_each_body<4>([&]<op Kind, class Body>(int number) {
+    [&]<class... Layers>(types<Layers...>) {
+      if constexpr (fixture<Kind>::in_onnx != in_file::refused)
+        f.template operator()<network<image<3, 4, 6>, conv2d<4, 1>, Layers...>>(
+            (operations::table[static_cast<int>(Kind)].name + std::to_string(number)).c_str());
+    }(Body{});
+  });
   for_each_function([&]<int Number>() {
     f.template operator()<network<picture, activation_layer<Number>, flatten, activation_layer<Number>>>(
         operations::activations[Number].name);
@@ -135,8 +143,6 @@ void for_each_onnx_type(F f) {
   f.template operator()<network<token_numbers<6>, embedding<9, 4>, flatten, dense<3>>>("embedding");
   f.template operator()<network<image<1, 2, 3>, embedding<5, 3>, conv2d<2, 1>>>("embedding_in_rows");
   f.template operator()<network<picture, position_embedding, token_slice<2, 5>, relu>>("positions");
-  f.template operator()<network<picture, transpose_tokens, relu, transpose_tokens, pointwise_dense<2>>>("transposed");
-  f.template operator()<network<features<7>, transpose_tokens, conv2d<2, 1>>>("transposed_flat");
   f.template operator()<network<features<7>, position_embedding, dense<3>>>("positions_flat");
   f.template operator()<network<picture, class_token, relu, class_token, token_slice<0>, dense<2>>>("class_token");
   f.template operator()<network<picture, conv2d<12, 1>, attention<2>>>("attention");

@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+// The fixtures of all operations that have one.
+#include "operations/merge_pixels.hpp"
+#include "operations/transpose_tokens.hpp"
