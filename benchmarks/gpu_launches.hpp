@@ -4,6 +4,7 @@
 #include <dsl/dsl.hpp>
 #include <dsl/executors/cuda/fused_softmax_loss.hpp>
 #include <dsl/executors/cuda/kernels/batch_norm.hpp>
+#include <dsl/executors/cuda/operations.hpp>
 #include <dsl/executors/cuda/target.hpp>
 #include <dsl/plan/streams.hpp>
 
@@ -142,11 +143,14 @@ class gpu_launches {
       case op::channel_shuffle: return add({.what = "channel_shuffle"}, s, 1);
       case op::upsample_nearest:
       case op::upsample_bilinear: return add({.what = std::string("upsample2d") + end}, s, 1);
-      case op::merge_pixels: return add({.what = forward ? "merge_pixels" : "merge_pixels_backward"}, s, 1);
-      case op::transpose_tokens: return add({.what = "transpose_tokens"}, s, 1);
       case op::class_token:
       case op::position_embedding: return learnt_tokens(s);
-      default: throw executor_error("gpu_launches: the plan has an operation without a kernel in the GPU executor");
+      default: {
+        cu::record_row const& own = cu::record_of(x.kind);
+        if (!own.forward)
+          throw executor_error("gpu_launches: the plan has an operation without a kernel in the GPU executor");
+        return add({.what = forward ? own.forward_kernel : own.backward_kernel}, s, 1);
+      }
     }
   }
 

@@ -4,6 +4,7 @@
 #include <dsl/data/crop_and_cutout.hpp>
 #include <dsl/dsl.hpp>
 #include <dsl/executors/cuda/recording.hpp>
+#include <dsl/executors/cuda/operations.hpp>
 
 #include <algorithm>
 #include <fstream>

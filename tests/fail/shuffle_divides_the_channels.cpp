@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: channel_shuffle: the number of groups must divide the input's channels; change one of them
+// EXPECT: channels in groups: the number of groups, or of pixels that each group becomes, must divide the input's channels; change one of them
 // EXPECT-RE: dsl::at<1>, (Layer=)?dsl::channel_shuffle<3>, (Groups=)?3, (Channels=)?8
 #include <dsl/language.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// EXPECT: window_attention, grid_attention, merge_pixels: the input's height and width must be multiples of Window or Side, and Shift must be at least 0 and less than Window; change these numbers, or the size of the images
+// EXPECT: windows and squares: the input's height and width must be multiples of Window or Side, and Shift must be at least 0 and less than Window; change these numbers, or the size of the images
 // EXPECT-RE: dsl::at<1>, (Layer=)?dsl::window_attention<2, 5(, 0, 0)?>, (Window=)?5, (Shift=)?0, (Input=)?.*shape\{12, 8, 8\}
 #include <dsl/language.hpp>
 

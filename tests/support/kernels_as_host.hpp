@@ -33,6 +33,7 @@
 #include <typenet_kernels/weights.cuh>
 #include <typenet_kernels/towers.cuh>
 #include <typenet_kernels/input.cuh>
+#include <typenet_kernels/operations.cuh>
 #undef KERNEL
 #undef DEVICE
 #undef SHARED

@@ -257,7 +257,8 @@ struct slice_is_in_the_channels {
 template <class At, class Layer, int Groups, int Channels>
 struct shuffle_divides_the_channels {
   static_assert(divides(Groups, Channels),
-                "channel_shuffle: the number of groups must divide the input's channels; change one of them");
+                "channels in groups: the number of groups, or of pixels that each group becomes, must divide the "
+                "input's channels; change one of them");
 };
 
 template <class At, class Layer, int Groups, int Channels>
@@ -292,8 +293,8 @@ template <class At, class Layer, int Window, int Shift, shape Input>
 struct windows_fill_the_image {
   static_assert(
       Window > 0 && Shift >= 0 && Shift < Window && Input.height % Window == 0 && Input.width % Window == 0,
-      "window_attention, grid_attention, merge_pixels: the input's height and width must be multiples of Window or "
-      "Side, and Shift must be at least 0 and less than Window; change these numbers, or the size of the images");
+      "windows and squares: the input's height and width must be multiples of Window or Side, and Shift must be at "
+      "least 0 and less than Window; change these numbers, or the size of the images");
 };
 
 template <class At, class Layer, int First, int Count, shape Input>

@@ -85,7 +85,8 @@ constexpr char const* sentence_of(rule r) {
       return "channel_slice: it must select at least one channel, all of them within the input; change the first "
              "channel or the count";
     case rule::shuffle_divides_the_channels:
-      return "channel_shuffle: the number of groups must divide the input's channels; change one of them";
+      return "channels in groups: the number of groups, or of pixels that each group becomes, must divide the input's "
+             "channels; change one of them";
     case rule::norm_groups_divide_the_channels:
       return "group_norm: the number of groups must divide the input's channels; change one of them";
     case rule::response_size_is_odd:
@@ -99,9 +100,9 @@ constexpr char const* sentence_of(rule r) {
              "queries, keys and values; change the number of heads, or put pointwise_dense<3 * Width> before it, where "
              "Width is a multiple of the number of heads";
     case rule::windows_fill_the_image:
-      return "window_attention, grid_attention, merge_pixels: the input's height and width must be multiples of Window "
-             "or Side, and Shift must be at least 0 and less than Window; change these numbers, or the size of the "
-             "images";
+      return "windows and squares: the input's height and width must be multiples of Window or Side, and Shift must be "
+             "at "
+             "least 0 and less than Window; change these numbers, or the size of the images";
     case rule::slice_is_in_the_tokens:
       return "token_slice: it must select at least one token, all of them within the input; change the first "
              "token or the count";

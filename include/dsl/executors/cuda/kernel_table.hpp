@@ -4,17 +4,31 @@
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/error.hpp>
+#include <dsl/executors/cuda/operations.hpp>
 #include <dsl/graph/facts.hpp>
 #include <dsl/graph/graph.hpp>
 #include <dsl/graph/place.hpp>
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// The class that records an operation's steps, one of those in *_steps.hpp; `none` if there are no kernels.
-enum class recorder { none, input, convolutions, dense, batch_norm, sample_norms, single, movement, products, tokens };
+/// The class that records an operation's steps, one of those in *_steps.hpp; `own` if operations/<name>/cuda.hpp does
+/// so, and `none` if there are no kernels.
+enum class recorder {
+  none,
+  own,
+  input,
+  convolutions,
+  dense,
+  batch_norm,
+  sample_norms,
+  single,
+  movement,
+  products,
+  tokens
+};
 
-/// Returns which class records the steps of a node. This is the executor's only list of operations.
-constexpr recorder recorder_of(node const& n) {
+/// Returns which class records the steps of a node.
+inline recorder recorder_of(node const& n) {
   switch (n.kind) {
     case op::input: return recorder::input;
     case op::conv2d:
@@ -40,14 +54,12 @@ constexpr recorder recorder_of(node const& n) {
     case op::channel_shuffle:
     case op::upsample_nearest:
     case op::upsample_bilinear:
-    case op::merge_pixels:
-    case op::token_slice:
-    case op::transpose_tokens: return recorder::movement;
+    case op::token_slice: return recorder::movement;
     case op::multiply:
     case op::channel_scale: return recorder::products;
     case op::class_token:
     case op::position_embedding: return recorder::tokens;
-    default: return recorder::none;
+    default: return record_of(n.kind).forward ? recorder::own : recorder::none;
   }
 }
 

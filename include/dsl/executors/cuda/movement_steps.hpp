@@ -7,7 +7,7 @@
 namespace dsl::cu::TYPENET_MODE {
 
 /// Records the operations that move numbers, or interpolate between neighbours: zero_pad2d, channel_slice,
-/// channel_shuffle, upsample2d, merge_pixels, token_slice and transpose_tokens.
+/// channel_shuffle, upsample2d and token_slice.
 class movement_steps {
  public:
   explicit movement_steps(recording& r) : r_(r) {}
@@ -20,10 +20,6 @@ class movement_steps {
       case op::channel_slice: return copy(from_channel(n.first_channel, in), out, out.shape.channels, false);
       case op::channel_shuffle: return shuffle(in, out, n.groups, false);
       case op::token_slice: return shift(as_row(in), out, {.left = -n.first_channel}, false);
-      case op::transpose_tokens: return transpose(in, out, false);
-      case op::merge_pixels:
-        return r_.launch(kernels::merge_pixels(r_.type, r_.batch(), in.shape, side_of(in, out), in.at, out.at), in.data,
-                         out.data);
       case op::upsample_nearest:
       case op::upsample_bilinear:
         return r_.launch(kernels::upsample2d_forward(r_.type, r_.batch(), in.shape, out.shape,
@@ -43,11 +39,6 @@ class movement_steps {
         return shift(dy, dx, {.front = n.first_channel}, false);  // which writes zeros to the other channels
       case op::channel_shuffle: return shuffle(dy, dx, dx.shape.channels / n.groups, more);
       case op::token_slice: return shift(dy, as_row(dx), {.left = n.first_channel}, more);
-      case op::transpose_tokens: return transpose(dy, dx, more);
-      case op::merge_pixels:
-        return r_.launch(
-            kernels::merge_pixels_backward(r_.type, r_.batch(), dx.shape, side_of(dx, dy), dx.at, dy.at, more), dy.data,
-            dx.data);
       case op::upsample_nearest:
       case op::upsample_bilinear:
         return r_.launch(kernels::upsample2d_backward(r_.type, r_.batch(), dx.shape, dy.shape,
@@ -67,13 +58,6 @@ class movement_steps {
   static tensor_at as_row(tensor_at t) {
     t.shape = kernels::row_of(t.shape);
     return t;
-  }
-  static int side_of(tensor_at const& image, tensor_at const& merged) {
-    return image.shape.height / merged.shape.height;
-  }
-  void transpose(tensor_at const& from, tensor_at const& to, bool more) {
-    r_.launch(kernels::transpose_tokens(r_.type, r_.batch(), from.shape, to.shape, from.at, to.at, more), from.data,
-              to.data);
   }
   void copy(tensor_at const& from, tensor_at const& to, int channels, bool more) {
     kernels::sum_inputs const in{{from.data}};

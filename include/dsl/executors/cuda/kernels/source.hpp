@@ -87,6 +87,14 @@ inline constexpr source_file kernel_sources[] = {
 #include <dsl/executors/cuda/kernels/movement.cuh>
     },
     {
+        "merge_pixels.cuh",
+#include <dsl/operations/merge_pixels/kernels.cuh>
+    },
+    {
+        "transpose_tokens.cuh",
+#include <dsl/operations/transpose_tokens/kernels.cuh>
+    },
+    {
         "upsample2d.cuh",
 #include <dsl/executors/cuda/kernels/upsample2d.cuh>
     },
