@@ -4,6 +4,7 @@
 #include <dsl/dsl.hpp>
 #include <dsl/executors/cuda/fused_softmax_loss.hpp>
 #include <dsl/executors/cuda/kernels/batch_norm.hpp>
+#include <dsl/executors/cuda/kernel_table.hpp>
 #include <dsl/executors/cuda/operations.hpp>
 #include <dsl/executors/cuda/target.hpp>
 #include <dsl/plan/streams.hpp>
@@ -111,11 +112,6 @@ class gpu_launches {
       case op::conv2d:
       case op::conv2d_transpose: return convolution(s);
       case op::batch_norm: return batch_norm(s, count);
-      case op::layer_norm:
-      case op::group_norm:
-        if (forward) return add({.what = "group_norm_forward"}, s, 1);
-        add({.what = "group_norm_means"}, s, 1, false);  // writes a few numbers per group
-        return add({.what = "group_norm_backward"}, s, 1);
       case op::local_response_norm: return add({.what = std::string("local_response_norm") + end}, s, 1);
       case op::head_norm:
         add({.what = std::string("head_norm") + end}, s, 1);
@@ -146,6 +142,11 @@ class gpu_launches {
       case op::class_token:
       case op::position_embedding: return learnt_tokens(s);
       default: {
+        if (cu::recorder_of(g_.nodes[x.node]) == cu::recorder::sample_norms) {
+          if (forward) return add({.what = "group_norm_forward"}, s, 1);
+          add({.what = "group_norm_means"}, s, 1, false);  // writes a few numbers per group
+          return add({.what = "group_norm_backward"}, s, 1);
+        }
         cu::record_row const& own = cu::record_of(x.kind);
         if (!own.forward)
           throw executor_error("gpu_launches: the plan has an operation without a kernel in the GPU executor");

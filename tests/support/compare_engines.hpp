@@ -216,7 +216,6 @@ inline double additions(graph_view const& g, int batch) {
       case op::dense: all += d[0] + d[1] + batch; break;
       case op::batch_norm: all += 4 * pixels; break;  // mean, variance and the two sums of its backward pass
       case op::channel_scale: all += pixels; break;
-      case op::layer_norm: all += 4 * d[0] + pixels; break;
       case op::group_norm: all += 4 * d[0] / n.groups * pixels; break;
       case op::local_response_norm: all += 4 * n.groups; break;
       case op::attention:
@@ -240,7 +239,7 @@ inline double additions(graph_view const& g, int batch) {
       case op::position_embedding: all += batch; break;
       case op::max_pool2d:
       case op::avg_pool2d: all += 2 * n.window.height * n.window.width; break;
-      default: all += 2 * n.inputs; break;
+      default: all += n.parameters > 0 ? 4 * g.shape_of(n.output).channels + pixels : 2 * n.inputs; break;
     }
   }
   return all;

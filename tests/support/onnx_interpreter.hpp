@@ -126,6 +126,29 @@ class onnx_interpreter {
     return y;
   }
 
+  static onnx_tensor between_depth_and_space(pb::NodeProto const& n, onnx_tensor const& x) {
+    bool const to_space = n.op_type() == "DepthToSpace";
+    long long const side = integer(n, "blocksize", 0), squares = side * side;
+    bool const by_column = to_space && text(n, "mode") != "CRD";
+    require(x.dims.size() == 4 && side > 0, n.op_type());
+    onnx_tensor y{x.dims, std::vector<double>(x.values.size())};
+    y.dims = to_space ? std::vector<long long>{x.dims[0], x.dims[1] / squares, x.dims[2] * side, x.dims[3] * side}
+                      : std::vector<long long>{x.dims[0], x.dims[1] * squares, x.dims[2] / side, x.dims[3] / side};
+    onnx_tensor const &space = to_space ? y : x, &depth = to_space ? x : y;
+    for (long long s = 0; s < space.dims[0]; ++s)
+      for (long long c = 0; c < space.dims[1]; ++c)
+        for (long long row = 0; row < space.dims[2]; ++row)
+          for (long long column = 0; column < space.dims[3]; ++column) {
+            long long const part = row % side * side + column % side;
+            long long const channel = by_column || !to_space ? part * space.dims[1] + c : c * squares + part;
+            auto const at =
+                static_cast<std::size_t>(((s * space.dims[1] + c) * space.dims[2] + row) * space.dims[3] + column);
+            auto const deep = static_cast<std::size_t>(
+                ((s * depth.dims[1] + channel) * depth.dims[2] + row / side) * depth.dims[3] + column / side);
+            y.values[to_space ? at : deep] = x.values[to_space ? deep : at];
+          }
+    return y;
+  }
   static onnx_tensor transpose(pb::NodeProto const& n, onnx_tensor const& x) {
     std::vector<long long> const perm = integers(n, "perm", {});
     require(perm.size() == x.dims.size(), "perm");
@@ -188,7 +211,21 @@ class onnx_interpreter {
     if (type == "Tanh") return each([](double v) { return std::tanh(v); });
     if (type == "Erf") return each([](double v) { return std::erf(v); });
     if (type == "Softplus") return each([](double v) { return std::log(std::exp(v) + 1); });
+    if (type == "Sqrt") return each([](double v) { return std::sqrt(v); });
     if (type == "Identity") return x;
+    if (type == "ReduceMean") {
+      std::size_t const size = static_cast<std::size_t>(x.dims.back());
+      require(n.attribute_size() == 2 && n.attribute(0).ints_size() == 1 && n.attribute(0).ints(0) == -1, type);
+      onnx_tensor y{x.dims, {}};
+      y.dims.back() = 1;
+      for (std::size_t at = 0; at < x.values.size(); at += size) {
+        double sum = 0;
+        for (std::size_t i = 0; i < size; ++i) sum += x.values[at + i];
+        y.values.push_back(sum / static_cast<double>(size));
+      }
+      return y;
+    }
+    if (type == "DepthToSpace" || type == "SpaceToDepth") return between_depth_and_space(n, x);
     if (type == "Flatten") {
       require(integer(n, "axis", 1) == 1, "Flatten");
       return {{x.dim(0), x.size(1)}, x.values};

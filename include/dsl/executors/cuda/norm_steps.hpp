@@ -2,15 +2,15 @@
 #pragma once
 
 #include <dsl/detail/mode.hpp>
+#include <dsl/executors/cuda/kernel_table.hpp>
 #include <dsl/executors/cuda/recording.hpp>
 
 #include <algorithm>
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// Records the normalisations whose moments are not those of the whole batch: layer_norm, group_norm,
-/// local_response_norm and head_norm. What a launch of a backward step passes on to the next launch is in memory that
-/// all of these steps on a queue share.
+/// Records the normalisations whose moments are not those of the whole batch. What a launch of a backward step passes
+/// on to the next launch is in memory that all of these steps on a queue share.
 class norm_steps {
  public:
   explicit norm_steps(recording& r) : r_(r) {}
@@ -29,7 +29,7 @@ class norm_steps {
                          parameter(n, 0), out.data);
       default:
         return r_.launch(kernels::group_norm_forward(r_.type, groups_of(n), n.epsilon, in.at, out.at), in.data,
-                         parameter(n, 0), parameter(n, 1), out.data);
+                         parameter(n, 0), is_centred(n) ? parameter(n, 1) : nullptr, out.data);
     }
   }
   void backward(step const& x) {
@@ -53,10 +53,12 @@ class norm_steps {
   float const* parameter(node const& n, int i) const { return r_.parts.arena.parameter(n.first_parameter + i); }
   /// Returns the address of a parameter's gradient, or null if the node is frozen.
   float* gradient(node const& n, int i) const { return r_.parts.arena.gradient(n.first_parameter + i); }
+  /// Whether a normalisation subtracts the mean; then it has a beta, too.
+  static bool is_centred(node const& n) { return n.parameters > 1; }
   kernels::normalised_groups groups_of(node const& n) const {
     shape const& s = r_.parts.graph.output_shape(n);
-    return n.kind == op::layer_norm ? kernels::groups_of_pixels(r_.batch(), s)
-                                    : kernels::groups_of_samples(r_.batch(), s, n.groups);
+    return n.kind == op::group_norm ? kernels::groups_of_samples(r_.batch(), s, n.groups)
+                                    : kernels::groups_of_pixels(r_.batch(), s, is_centred(n));
   }
   static kernels::local_response response_of(node const& n) {
     return {.size = n.groups, .alpha = n.rate, .beta = n.power, .k = n.epsilon};
@@ -66,7 +68,7 @@ class norm_steps {
     float* const means = shared();
     r_.launch(kernels::group_norm_means(r_.type, g, n.epsilon, x.at, dy.at), x.data, dy.data, parameter(n, 0), means);
     r_.launch(kernels::group_norm_backward(r_.type, g, x.at, dy.at, dx.at, more), x.data, dy.data, parameter(n, 0),
-              means, dx.data, gradient(n, 0), gradient(n, 1));
+              means, dx.data, gradient(n, 0), is_centred(n) ? gradient(n, 1) : nullptr);
   }
   void heads_backward(node const& n, tensor_at const& x, tensor_at const& dy, tensor_at const& dx, bool more) {
     float* const to = gradient(n, 0);
@@ -78,12 +80,9 @@ class norm_steps {
 
   /// Returns the number of floats that a launch of a backward step passes on to the next one.
   long long passes_on(node const& n) const {
-    switch (n.kind) {
-      case op::layer_norm:
-      case op::group_norm: return kernels::count_of_means(groups_of(n));
-      case op::head_norm: return r_.batch() * r_.parts.graph.output_shape(n).area() * n.groups;
-      default: return 0;
-    }
+    if (recorder_of(n) != recorder::sample_norms || n.kind == op::local_response_norm) return 0;
+    if (n.kind == op::head_norm) return r_.batch() * r_.parts.graph.output_shape(n).area() * n.groups;
+    return kernels::count_of_means(groups_of(n));
   }
   /// Returns the current queue's memory for what launches pass on, enough for every node of the network.
   float* shared() {

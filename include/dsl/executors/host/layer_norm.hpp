@@ -28,6 +28,7 @@ struct layer_norm_call {
   double* products = nullptr;  // backward: sums per channel of dy times the normalised x, to be added to
   double* sums = nullptr;      // backward: sums per channel of dy, to be added to
   bool accumulate = false;     // dx += instead of dx =
+  bool centred = true;         // false: neither the mean is subtracted nor are there sums
 };
 
 template <int L>
@@ -76,7 +77,7 @@ struct layer_norm_rows {
       read(v, c.x, c, i, k);
       sum += v;
     }
-    mean = sum_of(sum) / c.channels;
+    mean = c.centred ? sum_of(sum) / c.channels : 0;
     for (int k = 0; k < 2 * c.blocks; ++k) {
       read(v, c.x, c, i, k);
       v -= mean;
@@ -125,14 +126,14 @@ struct layer_norm_rows {
       normal(h, c, i, k, mean, inverse);
       read(dy, c.dy, c, i, k);
       drop_unused(dy, c, k);
-      add_to(c.sums, k, dy);
+      if (c.sums) add_to(c.sums, k, dy);
       multiply_add_doubles<L>(products, dy, h);
       add_to(c.products, k, products);
       load_doubles(gamma, c.gamma, k);
       multiply_add_doubles<L>(sum, dy, gamma);
       multiply_add_doubles<L>(product, products, gamma);
     }
-    double const mean_g = sum_of(sum) / c.channels, mean_gh = -sum_of(product) / c.channels;
+    double const mean_g = c.centred ? sum_of(sum) / c.channels : 0, mean_gh = -sum_of(product) / c.channels;
     for (int k = 0; c.to && k < 2 * c.blocks; ++k) {
       doubles h, dy, gamma, dx = doubles{} - mean_g, slope = doubles{} + mean_gh;
       normal(h, c, i, k, mean, inverse);

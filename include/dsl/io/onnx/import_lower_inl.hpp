@@ -147,9 +147,6 @@ TYPENET_INLINE value onnx_lowering::branches(onnx_tree const& t, value in) {
 TYPENET_INLINE value onnx_lowering::one(onnx_layer const& l, value in) {
   node const& x = l.what;
   window const& w = x.window;
-  auto const norm = [&] {
-    for (role r : {role::gamma, role::beta}) b_.parameter({.role = r, .dims = {in.shape.channels, 1, 1, 1}});
-  };
   if (x.kind == op::conv2d && l.kernel_rank == 2) return lower_pointwise_dense(b_, in, l.out.channels, l.has_bias);
   switch (x.kind) {
     case op::conv2d:
@@ -174,12 +171,6 @@ TYPENET_INLINE value onnx_lowering::one(onnx_layer const& l, value in) {
       return lower_pool2d(b_, in, x.kind, all);
     }
     case op::dense: return lower_dense(b_, in, l.out.channels);
-    case op::batch_norm:
-      for (role r : {role::gamma, role::beta, role::moving_mean, role::moving_variance})
-        b_.parameter({.role = r, .dims = {in.shape.channels, 1, 1, 1}});
-      break;
-    case op::layer_norm:
-    case op::group_norm: norm(); break;
     case op::attention:
     case op::causal_attention: return attend(b_, in, x.kind, x.groups);
     case op::window_attention: return attend_in(w, b_, in, x.groups, static_cast<int>(x.rate));
@@ -189,8 +180,9 @@ TYPENET_INLINE value onnx_lowering::one(onnx_layer const& l, value in) {
     case op::position_embedding:
       learnt_constants(b_, in.shape.area(), in.shape.channels, {distribution::truncated_normal, 0.02});
       break;
-    case op::channel_scale: b_.parameter({.role = role::gamma, .dims = {in.shape.channels, 1, 1, 1}}); break;
-    default: break;
+    default:  // a number for each channel, as all others
+      for (int i = 0; i < facts_of(x).parameters; ++i)
+        b_.parameter({.role = facts_of(x).roles[i], .dims = {in.shape.channels, 1, 1, 1}});
   }
   return b_.append(x, in, l.out);
 }

@@ -3,6 +3,7 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/io/onnx/import_operators.hpp>
+#include <dsl/io/onnx/operations.hpp>
 #include <dsl/io/weight_text.hpp>
 
 #include <cmath>
@@ -25,6 +26,11 @@ TYPENET_INLINE void onnx_reader::read_node() {
   if (fold() || read_normalization() || read_windows() || read_attention() || read_tokens() || read_with_constant() ||
       read_function() || read_movement() || read_layer() || read_join())
     return;
+  bool const is_own = any_onnx_row([this]<class Row>() {
+    if constexpr (requires { Row::read(*this, node_->op_type()); }) return Row::read(*this, node_->op_type());
+    return false;
+  });
+  if (is_own) return;
   refuse("must be an operator that typenet has a layer for", shown(node_->op_type()));
 }
 

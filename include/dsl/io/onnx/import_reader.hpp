@@ -6,6 +6,7 @@
 #include <dsl/io/onnx/import_file.hpp>
 #include <dsl/io/onnx/import_function.hpp>
 #include <dsl/io/onnx/import_network.hpp>
+#include <dsl/io/onnx/operation.hpp>
 
 #include <cstdint>
 #include <map>
@@ -35,6 +36,9 @@ class onnx_reader {
   onnx_network read();
 
  private:
+  template <op Kind>
+  friend struct onnx_row;
+
   using node_proto = onnx_messages::NodeProto;
   using constant = std::shared_ptr<onnx_constant const>;
   /// The value or the constant that a name in the file refers to.

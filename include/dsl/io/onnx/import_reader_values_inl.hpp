@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/detail/mode.hpp>
+#include <dsl/io/onnx/operations.hpp>
 #include <dsl/io/onnx/import_reader.hpp>
 #include <dsl/io/weight_text.hpp>
 
@@ -78,6 +79,11 @@ TYPENET_INLINE onnx_value onnx_reader::made(onnx_value const& v) {
     result = append(std::move(l), in, shape_of(in), in->axes);
   } else if (double epsilon = 0; onnx_value const normal = onnx_normalised(v, epsilon)) {
     result = normalised(made(normal), op::layer_norm, 1, onnx_decimal(static_cast<float>(epsilon)));
+  } else if (any_onnx_row([&]<class Row>() {
+               if constexpr (requires { result = Row::made_of(*this, v); }) result = Row::made_of(*this, v);
+               return result != nullptr;
+             })) {
+    return become(v, result, place, path);
   } else if (v->inputs.size() == 2 && !first && !second && (v->what == "Add" || v->what == "Mul" || v->what == "Sub")) {
     std::vector<onnx_value> both{made(v->inputs[0]), made(v->inputs[1])};
     if (v->what == "Sub") both[1] = scaled(both[1], minus_ones(both[1]), false);

@@ -9,6 +9,7 @@
 #include <dsl/io/onnx/import_names.hpp>
 #include <dsl/io/onnx/import_text.hpp>
 #include <dsl/io/onnx/import_words.hpp>
+#include <dsl/io/onnx/operations.hpp>
 #include <dsl/layers/conv2d.hpp>
 #include <dsl/operations/activation/onnx.hpp>
 
@@ -160,7 +161,12 @@ inline std::string onnx_plain_text(onnx_network const& net, onnx_layer const& l)
     case op::activation: return onnx_activation_text(x, digits);
     default: break;
   }
-  return "identity";
+  std::string text = "identity";
+  with_onnx_row(x.kind, [&]<class Row>() {
+    if constexpr (requires { Row::text(net, l); }) text = Row::text(net, l);
+    return true;
+  });
+  return text;
 }
 
 TYPENET_INLINE std::string onnx_layer_text(onnx_network const& net, onnx_layer const& l) {

@@ -6,6 +6,7 @@
 #include <dsl/executors/engine.hpp>
 #include <dsl/io/onnx/library.hpp>
 #include <dsl/io/onnx/names.hpp>
+#include <dsl/io/onnx/operation.hpp>
 #include <dsl/view.hpp>
 
 #include <array>
@@ -32,6 +33,9 @@ class onnx_writer {
   void write();
 
  private:
+  template <op Kind>
+  friend struct onnx_row;
+
   /// The two forms of a tensor, each by its name in the file. A name is empty until the form is needed.
   struct forms {
     std::array<std::string, 2> name{};  // (batch, units), (batch, channels, height, width)

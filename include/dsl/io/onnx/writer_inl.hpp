@@ -6,6 +6,7 @@
 #include <dsl/graph/place.hpp>
 #include <dsl/io/onnx/library.hpp>
 #include <dsl/io/onnx/names.hpp>
+#include <dsl/io/onnx/operations.hpp>
 #include <dsl/io/onnx/writer.hpp>
 #include <dsl/view.hpp>
 
@@ -70,7 +71,13 @@ TYPENET_INLINE void onnx_writer::write_node() {
     case op::transpose_tokens: return write_transposed_tokens();
     case op::zero_pad2d: return write_zero_padding();
     case op::custom: return write_custom();
-    default: return refuse();
+    default: {
+      bool const written = with_onnx_row(node_->kind, [this]<class Row>() {
+        if constexpr (requires { Row::write(*this); }) return Row::write(*this), true;
+        return false;
+      });
+      if (!written) refuse();
+    }
   }
 }
 

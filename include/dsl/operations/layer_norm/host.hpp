@@ -101,9 +101,11 @@ namespace dsl::host::TYPENET_MODE {
 template <class Place>
 class layer_norm {
  public:
-  layer_norm(Place& at, bound_step<float> const& s)
+  /// A layer that is not `centred` neither subtracts the mean nor has a beta.
+  layer_norm(Place& at, bound_step<float> const& s, bool centred = true)
       : at_(&at),
         step_(&s),
+        centred_(centred),
         blocks_(blocks_of(s.x.shape.channels, at.lanes())),
         apart_(s.x.shape.area() * at.lanes()),
         parts_(least(s.x.batch, 16)) {}
@@ -137,7 +139,7 @@ class layer_norm {
         product += sums[c], sum += sums[padded() + c];
       }
       step_->gradient(role::gamma)[c] = static_cast<float>(product);
-      step_->gradient(role::beta)[c] = static_cast<float>(sum);
+      if (centred_) step_->gradient(role::beta)[c] = static_cast<float>(sum);
     }
   }
 
@@ -145,7 +147,8 @@ class layer_norm {
   int padded() const { return blocks_ * at_->lanes(); }
   double* doubles() const { return reinterpret_cast<double*>(at_->shared()); }
   void fill() const {
-    float const *const gamma = step_->parameter(role::gamma), *const beta = step_->parameter(role::beta);
+    float const* const gamma = step_->parameter(role::gamma);
+    float const* const beta = centred_ ? step_->parameter(role::beta) : nullptr;
     for (int c = 0; c < padded(); ++c) {
       bool const used = c < step_->x.shape.channels;
       doubles()[c] = used ? static_cast<double>(gamma[c]) : 0;
@@ -166,28 +169,35 @@ class layer_norm {
                               .beta = doubles() + padded(),
                               .epsilon = step_->node->epsilon,
                               .products = sums,
-                              .sums = sums ? sums + padded() : nullptr,
-                              .accumulate = step_->accumulate});
+                              .sums = sums && centred_ ? sums + padded() : nullptr,
+                              .accumulate = step_->accumulate,
+                              .centred = centred_});
   }
 
   Place* at_;
   bound_step<float> const* step_;
+  bool centred_;
   int blocks_;
   long long apart_;  // floats between channel blocks of a sample
   int parts_;        // number of parts of the batch
 };
 
+/// Returns the task of a layer_norm step, or an empty task if a tensor does not consist of whole channel blocks.
+template <class Place>
+task layer_norm_task(Place& at, bound_step<float> const& s, bool centred) {
+  int const L = at.lanes();
+  if (!in_blocks(s.x, L) || !in_blocks(s.dy, L) || !in_blocks(s.to, L)) return {};
+  layer_norm<Place> const made(at, s, centred);
+  at.need_shared(made.floats());
+  if (s.step->what == action::forward) return [made] { made.forward(); };
+  return [made] { made.backward(); };
+}
+
 template <>
 struct step_task<op::layer_norm> {
-  /// Returns the task of a layer_norm step, or an empty task if a tensor does not consist of whole channel blocks.
   template <operation_set, class Place>
   static task make(Place& at, bound_step<float> const& s) {
-    int const L = at.lanes();
-    if (!in_blocks(s.x, L) || !in_blocks(s.dy, L) || !in_blocks(s.to, L)) return {};
-    layer_norm<Place> const made(at, s);
-    at.need_shared(made.floats());
-    if (s.step->what == action::forward) return [made] { made.forward(); };
-    return [made] { made.backward(); };
+    return layer_norm_task(at, s, true);
   }
 };
 

@@ -12,6 +12,7 @@ struct group_norm_shape {
   int each, area;
   int lanes, team;
   float epsilon;
+  int centred;  // 0: moments are about 0 instead of the mean
   slice x, y;  // dy is at the place of y
 };
 
@@ -49,11 +50,12 @@ DEVICE float numbers_of(group_norm_shape const& s) { return static_cast<float>(s
 
 template <class T>
 DEVICE float origin_of_group(group_norm_shape const& s, group_place const& p, T const* x) {
-  return p.own.works ? widened(*at(x, s.x, p.pixel, p.channel)) : 0.0f;
+  return p.own.works && s.centred ? widened(*at(x, s.x, p.pixel, p.channel)) : 0.0f;
 }
 // Returns the mean's distance from the origin.
 template <int L, class T>
 DEVICE float distance_of_group(group_norm_shape const& s, group_place const& p, T const* x, float origin) {
+  if (!s.centred) return 0;
   float sum = 0;
   for_each_of_group<L>(s, p, [&](int pixel, int channel) {
     floats<L> const v = load<L>(at(x, s.x, pixel, channel));
@@ -84,7 +86,7 @@ DEVICE void group_norm_forward_lanes(group_norm_shape const& s, T const* x, floa
   for_each_of_group<L>(s, p, [&](int pixel, int channel) {
     floats<L> v = load<L>(at(x, s.x, pixel, channel));
     floats<L> const scale = load<L>(gamma + channel);
-    floats<L> const shift = load<L>(beta + channel);
+    floats<L> const shift = beta ? load<L>(beta + channel) : floats<L>{};
     for (int i = 0; i < L; ++i) v.v[i] = normal(m, v.v[i]) * scale.v[i] + shift.v[i];
     store<L>(at(y, s.y, pixel, channel), v);
   });
@@ -133,7 +135,7 @@ DEVICE void group_norm_means_lanes(group_norm_shape const& s, T const* x, T cons
   to[0] = origin;
   to[1] = distance;
   to[2] = inverse;
-  to[3] = all.sum / numbers_of(s);
+  to[3] = s.centred ? all.sum / numbers_of(s) : 0.0f;
   to[4] = all.product * inverse / numbers_of(s);
 }
 

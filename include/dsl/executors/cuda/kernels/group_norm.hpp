@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <string_view>
 
-/// Specs of kernels/group_norm.cuh and group_norm_backward.cuh, for group_norm and layer_norm.
+/// Specs of kernels/group_norm.cuh and group_norm_backward.cuh, for group_norm, layer_norm and rms_norm.
 namespace dsl::cu::kernels::TYPENET_MODE {
 
 /// The groups of numbers that are normalised together. Each consists of 1 / `groups` of the channels, at `area`
@@ -19,6 +19,7 @@ struct normalised_groups {
   int channels = 0;
   int groups = 1;
   long long area = 1;
+  bool centred = true;  // false: the mean is not subtracted, and there is no beta
 
   constexpr int each() const { return channels / groups; }
   constexpr long long all() const { return pixels / area * groups; }
@@ -28,7 +29,9 @@ constexpr normalised_groups groups_of_samples(int batch, shape const& s, int gro
   return {batch * s.area(), s.channels, groups, s.area()};
 }
 /// Returns the groups of a layer_norm over a batch of this shape.
-constexpr normalised_groups groups_of_pixels(int batch, shape const& s) { return {batch * s.area(), s.channels}; }
+constexpr normalised_groups groups_of_pixels(int batch, shape const& s, bool centred = true) {
+  return {batch * s.area(), s.channels, 1, 1, centred};
+}
 
 /// Returns the number of floats that group_norm_means() writes.
 constexpr long long count_of_means(normalised_groups const& g) { return 5 * g.all(); }
@@ -56,7 +59,7 @@ inline any_kernel group_norm_spec(std::string_view function, storage t, kernels:
   int const lanes = lanes_of(t, g.each(), {x, y});
   int const team = share_in_teams(s, g.all(), numbers / lanes);
   s.constants = constants_of(static_cast<int>(g.all()), g.groups, g.each(), static_cast<int>(g.area), lanes, team,
-                             static_cast<float>(epsilon), x, y);
+                             static_cast<float>(epsilon), g.centred, x, y);
   return s;
 }
 
@@ -64,7 +67,7 @@ inline any_kernel group_norm_spec(std::string_view function, storage t, kernels:
 
 namespace dsl::cu::kernels::TYPENET_MODE {
 
-/// Normalises each group: y = gamma (x - mean) / sqrt(variance + epsilon) + beta. y may be x.
+/// Normalises each group: y = gamma (x - mean) / sqrt(variance + epsilon) + beta. y may be x, and beta null.
 inline auto group_norm_forward(storage t, normalised_groups const& g, double epsilon, slice x, slice y)
     -> kernel_spec<element const*, float const*, float const*, element*> {
   return detail::group_norm_spec("group_norm_forward", t, g, epsilon, x, y);
@@ -76,7 +79,7 @@ inline auto group_norm_means(storage t, normalised_groups const& g, double epsil
   return detail::group_norm_spec("group_norm_means", t, g, epsilon, x, dy);
 }
 /// Computes dx, or dx += ..., and the gradients of gamma and beta, from what group_norm_means() has written: the second
-/// launch. dx may be x or dy, or null if it is not needed; dgamma and dbeta may both be null.
+/// launch. dx may be x or dy, or null if it is not needed; dbeta, or dgamma and dbeta, may be null.
 inline auto group_norm_backward(storage t, normalised_groups const& g, slice x, slice dy, slice dx, bool accumulate)
     -> meeting_spec<float, element const*, element const*, float const*, float const*, element*, float*, float*> {
   any_kernel s{.function = "group_norm_backward", .storage = t};

@@ -19,7 +19,7 @@ DEVICE group_means load_means(float const* means, int group) {
 }
 
 // dx = (g - mean(g) - normal mean(g normal)) / sqrt(variance + epsilon), with g = dy gamma. dx may be x or dy, or null
-// if it is not needed; dgamma and dbeta may both be null.
+// if it is not needed; dbeta, or dgamma and dbeta, may be null.
 template <int L, class T>
 DEVICE void group_norm_backward_lanes(group_norm_backward_shape const& s, T const* x, T const* dy, float const* gamma,
                                       float const* means, T* dx, float* dgamma, float* dbeta, float* partial,
@@ -56,7 +56,7 @@ DEVICE void group_norm_backward_lanes(group_norm_backward_shape const& s, T cons
                        {partial, counters, s.tiles.columns * L * s.tiles.tiles, 0}, result, c) ||
       c >= s.channels)
     return;
-  dbeta[c] = result.first;
+  if (dbeta) dbeta[c] = result.first;
   dgamma[c] = result.second;
 }
 
