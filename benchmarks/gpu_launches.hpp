@@ -147,10 +147,10 @@ class gpu_launches {
           add({.what = "group_norm_means"}, s, 1, false);  // writes a few numbers per group
           return add({.what = "group_norm_backward"}, s, 1);
         }
-        cu::record_row const& own = cu::record_of(x.kind);
-        if (!own.forward)
+        cu::kernel_row const& own = cu::kernel_row_of(x.kind);
+        if (!own.text)
           throw executor_error("gpu_launches: the plan has an operation without a kernel in the GPU executor");
-        return add({.what = forward ? own.forward_kernel : own.backward_kernel}, s, 1);
+        return add({.what = forward ? own.forward : own.backward}, s, 1);
       }
     }
   }

@@ -52,7 +52,7 @@ void plain_pool_backward(dsl::op kind, dsl::window const& w, dsl::view<double co
 TEST_CASE("every kernel of the text is known on the host, in both storages", "[kernels]") {
   add_all_kernels();
   std::set<std::string> found;
-  for (auto const& file : dsl::cu::kernel_sources) {
+  for (auto const& file : dsl::cu::kernel_sources()) {
     std::string_view text = file.text;
     for (std::size_t at; (at = text.find("\nKERNEL void ")) != std::string_view::npos;) {
       text.remove_prefix(at + 13);

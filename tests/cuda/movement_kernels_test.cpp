@@ -2,7 +2,6 @@
 // Compares the kernels of the operations that move numbers and of learnt tokens, compiled as C++, with the plain loops
 // in double: odd channels, slices, accumulation, batch 1, NaN, both storages.
 #include <dsl/executors/host/operations.hpp>
-#include <dsl/executors/cuda/operations.hpp>
 
 #include "support/catch.hpp"
 #include "support/run_kernel.hpp"

@@ -4,7 +4,6 @@
 #include <dsl/data/crop_and_cutout.hpp>
 #include <dsl/dsl.hpp>
 #include <dsl/executors/cuda/recording.hpp>
-#include <dsl/executors/cuda/operations.hpp>
 
 #include <algorithm>
 #include <fstream>
@@ -13,6 +12,7 @@
 
 #include <sys/stat.h>
 
+#include "operations/all.hpp"
 #include "support/catch.hpp"
 #include "support/extent.hpp"
 #include "support/kernels_of_plan.hpp"
@@ -23,6 +23,39 @@ using namespace dsl::cu;
 namespace {
 
 using model = dsl::network<dsl::image<3, 32, 32>, dsl::minigooglenet<10>>;
+
+/// Takes the place of a recording: adds the kernels that a step of an operation launches on a sample.
+struct launches_of_sample {
+  launches_of_sample(dsl_test::kernels_of_plan& all, dsl::test::sample const& s, storage t)
+      : type(t), all_(all), of_(s.of) {
+    auto const tensor = [](dsl::shape const& x) { return tensor_at{nullptr, {x.channels}, x, 64 * x.area()}; };
+    at.from = tensor(s.in[0]), at.to = tensor(s.out);
+    parts.graph.nodes = &of_;
+  }
+  launches_of_sample(launches_of_sample const&) = delete;
+  launches_of_sample& operator=(launches_of_sample const&) = delete;
+  ~launches_of_sample() = default;
+
+  struct {
+    tensor_at from{}, to{};
+    tensor_at read(dsl::step const&, dsl::content) const { return from; }
+    tensor_at written(dsl::step const&, dsl::content) const { return to; }
+    bool accumulates(dsl::step const&) const { return true; }
+  } at;
+  struct {
+    dsl::graph_view graph{};
+  } parts;
+  storage type;
+  int batch() const { return 64; }
+  template <class... A>
+  void launch(kernel_spec<A...> const& spec, std::type_identity_t<A>...) {
+    all_.add(spec);
+  }
+
+ private:
+  dsl_test::kernels_of_plan& all_;
+  dsl::node of_;
+};
 
 /// Batch 64, as in the recipe, and 16, the rest of 50,000 pictures; then the kernels that this network does not need.
 dsl_test::kernels_of_plan specs_of(storage t, bool direct_convolutions) {
@@ -81,13 +114,19 @@ dsl_test::kernels_of_plan specs_of(storage t, bool direct_convolutions) {
     all.add(kernels::upsample2d_backward(t, 64, {7, 9, 8}, {7, 27, 8}, bilinear, {7}, place, true));
   }
   for (int const channels : {16, 7}) {
-    all.add(kernels::merge_pixels(t, 64, {channels, 8, 8}, 2, {channels}, {4 * channels}));
-    all.add(kernels::merge_pixels_backward(t, 64, {channels, 8, 8}, 2, {channels}, {4 * channels}, true));
-    all.add(kernels::transpose_tokens(t, 64, {channels, 8, 8}, {64, 1, channels}, {channels}, {64}, true));
     all.add(kernels::class_token(t, 64, {channels, 8, 8}, {channels}, {channels}));
     all.add(kernels::position_embedding(t, 64, {channels, 8, 8}, {channels}, {channels}));
     all.add(kernels::sample_sums(t, 64, {channels, 8, 8}, {channels}));
   }
+  dsl::test::for_each_fixture([&]<dsl::op Kind>() {
+    if constexpr (requires { own_kernels<Kind>::text; })
+      for (dsl::test::sample const& s : dsl::test::fixture<Kind>::samples()) {
+        launches_of_sample r{all, s, t};
+        own_kernels<Kind>::forward(r, {});
+        std::swap(r.at.from, r.at.to);
+        own_kernels<Kind>::backward(r, {});
+      }
+  });
   for (int const channels : {16, 7}) all.add(kernels::channel_shuffle(t, 640, channels, 2, place, {channels}, true));
   dsl::window const w{3, 3, 2, 1, 1};
   all.add(kernels::convolution_forward(t, 64, {3, 9, 9}, {16, 5, 5}, w, true));
@@ -142,7 +181,7 @@ TEST_CASE("NVRTC compiles every kernel at every shape of MiniGoogLeNet", "[nvrtc
 TEST_CASE("a launch takes the arguments that the kernel's text lists", "[nvrtc]") {
   std::string_view const head = "\nKERNEL void ";
   std::set<std::string> listed, typed = specs_of(storage::bf16, true).arguments();
-  for (source_file const& file : kernel_sources)
+  for (source_file const& file : kernel_sources())
     for (std::string_view text = file.text; text.find(head) != std::string_view::npos;) {
       text.remove_prefix(text.find(head) + head.size());
       std::string_view const function = text.substr(0, text.find('('));

@@ -57,7 +57,7 @@ void for_each_fixture(F const& f) {
   };
   [&]<int... Kinds>(std::integer_sequence<int, Kinds...>) {
     (one.template operator()<static_cast<op>(Kinds)>(), ...);
-  }(std::make_integer_sequence<int, static_cast<int>(sizeof operations::table / sizeof(operations::row))>{});
+  }(std::make_integer_sequence<int, operations::count>{});
 }
 
 /// Calls f.operator()<Kind, types<Layers...>>(number) for each body of each operation with a fixture.

@@ -40,7 +40,7 @@ std::string text_of(formats::row const& r) {
 
 std::string text_of_all() {
   std::string all;
-  for (int kind = 0; kind < static_cast<int>(sizeof operations::table / sizeof(operations::row)); ++kind)
+  for (int kind = 0; kind < operations::count; ++kind)
     if (std::string const text = text_of(formats::row_of(static_cast<op>(kind))); !text.empty())
       all += std::to_string(kind) + " " + operations::table[kind].name + ":" + text + "\n";
   return all;

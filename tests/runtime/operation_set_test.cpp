@@ -61,7 +61,7 @@ constexpr auto joined_fixtures() {
       return before;
   };
   constexpr auto all = [=]<int Kind>(auto self, auto before) {
-    if constexpr (Kind < static_cast<int>(sizeof operations::table / sizeof(operations::row)))
+    if constexpr (Kind < operations::count)
       return self.template operator()<Kind + 1>(self, next.template operator()<static_cast<op>(Kind)>(before));
     else
       return before;
@@ -91,7 +91,7 @@ TEST_CASE("a set has the operations of its network") {
   constexpr operation_set more = operations_of(pictures::view());
   CHECK((more & detail::grouped_convolutions) != 0);
   CHECK((more & detail::functions_but_relu) != 0);
-  constexpr int count = sizeof operations::table / sizeof(operations::row);
+  constexpr int count = operations::count;
   STATIC_REQUIRE(count < 62);
   constexpr operation_set every = (operation_set{1} << count) - 1;  // a new operation belongs in the networks above
   CHECK((operations_of_all<mini, pictures, others, swin, swin_v2, vision, text, waves, fixtures> & every) ==

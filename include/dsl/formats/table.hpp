@@ -184,8 +184,6 @@ row const& row_in(std::integer_sequence<int, Kinds...>, op kind) {
 }
 
 /// Returns what files and diagrams say about an operation.
-inline row const& row_of(op kind) {
-  return row_in(std::make_integer_sequence<int, sizeof operations::table / sizeof(operations::row)>{}, kind);
-}
+inline row const& row_of(op kind) { return row_in(std::make_integer_sequence<int, operations::count>{}, kind); }
 
 }  // namespace dsl::formats::TYPENET_MODE

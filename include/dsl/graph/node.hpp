@@ -3,7 +3,7 @@
 
 #include <dsl/detail/name.hpp>
 #include <dsl/graph/initializer.hpp>
-#include <dsl/operations/operation.hpp>
+#include <dsl/operations/table.hpp>
 #include <dsl/shape.hpp>
 
 namespace dsl {

@@ -21,7 +21,7 @@ namespace detail {
 inline constexpr operation_set grouped_convolutions = operation_set{1} << 62;
 inline constexpr operation_set functions_but_relu = operation_set{1} << 63;
 
-static_assert(sizeof operations::table / sizeof(operations::row) <= 62);  // bits for operations
+static_assert(operations::count <= 62);  // bits for operations
 
 constexpr operation_set set_of(op kind) { return operation_set{1} << static_cast<int>(kind); }
 

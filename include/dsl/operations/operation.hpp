@@ -5,51 +5,6 @@
 
 namespace dsl {
 
-/// The operation of a node. It is also the index of the operation's facts in operations/table.hpp. Files store these
-/// numbers, so new operations must be added at the end.
-enum class op : unsigned char {
-  input,
-  conv2d,
-  batch_norm,
-  activation,
-  max_pool2d,
-  avg_pool2d,
-  dropout,
-  flatten,
-  dense,
-  softmax,
-  concat,
-  add,
-  custom,
-  transfer,  // its input, on another device
-  multiply,
-  layer_norm,
-  upsample_nearest,
-  upsample_bilinear,
-  channel_slice,
-  channel_shuffle,
-  channel_scale,
-  stochastic_depth,
-  conv2d_transpose,
-  attention,
-  causal_attention,
-  group_norm,
-  local_response_norm,
-  class_token,
-  position_embedding,
-  token_slice,
-  embedding,
-  window_attention,
-  merge_pixels,
-  lstm,
-  gru,
-  bounded_window_attention,
-  window_offsets,
-  head_norm,
-  transpose_tokens,
-  zero_pad2d,
-};
-
 /// The role of a parameter in its layer. No optimizer changes moving_mean and moving_variance, batch_norm's running
 /// statistics. The recurrent ones multiply, and are added to, a recurrent layer's own output.
 enum class role : unsigned char {

@@ -38,6 +38,55 @@
 #include <dsl/operations/window_offsets/facts.hpp>
 #include <dsl/operations/zero_pad2d/facts.hpp>
 
+namespace dsl {
+
+/// The operation of a node. It is also the index of the operation's facts in the table below. Files store these
+/// numbers, so new operations must be added at the end.
+enum class op : unsigned char {
+  input,
+  conv2d,
+  batch_norm,
+  activation,
+  max_pool2d,
+  avg_pool2d,
+  dropout,
+  flatten,
+  dense,
+  softmax,
+  concat,
+  add,
+  custom,
+  transfer,  // its input, on another device
+  multiply,
+  layer_norm,
+  upsample_nearest,
+  upsample_bilinear,
+  channel_slice,
+  channel_shuffle,
+  channel_scale,
+  stochastic_depth,
+  conv2d_transpose,
+  attention,
+  causal_attention,
+  group_norm,
+  local_response_norm,
+  class_token,
+  position_embedding,
+  token_slice,
+  embedding,
+  window_attention,
+  merge_pixels,
+  lstm,
+  gru,
+  bounded_window_attention,
+  window_offsets,
+  head_norm,
+  transpose_tokens,
+  zero_pad2d,
+};
+
+}  // namespace dsl
+
 namespace dsl::operations {
 
 /// The facts of each operation, indexed by op. For op::activation, they are the facts of the node's function in
@@ -84,6 +133,8 @@ inline constexpr row table[] = {
     transpose_tokens,          // 38
     zero_pad2d,                // 39
 };
-static_assert(sizeof table / sizeof(row) == static_cast<int>(op::zero_pad2d) + 1);  // a row for each enumerator
+/// The number of operations.
+inline constexpr int count = sizeof table / sizeof(row);
+static_assert(static_cast<int>(op::zero_pad2d) == 39 && count > 39);  // the first operations keep their numbers
 
 }  // namespace dsl::operations

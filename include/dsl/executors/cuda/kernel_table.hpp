@@ -5,11 +5,33 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/error.hpp>
 #include <dsl/executors/cuda/operations.hpp>
+#include <dsl/executors/cuda/recording.hpp>
 #include <dsl/graph/facts.hpp>
 #include <dsl/graph/graph.hpp>
 #include <dsl/graph/place.hpp>
 
 namespace dsl::cu::TYPENET_MODE {
+
+/// The functions that record the steps of an operation with its own kernels, or null.
+struct record_row {
+  void (*forward)(recording&, step const&) = nullptr;
+  void (*backward)(recording&, step const&) = nullptr;
+};
+template <op Kind>
+constexpr record_row record_row_for() {
+  if constexpr (requires { own_kernels<Kind>::text; })
+    return {&own_kernels<Kind>::template forward<recording>, &own_kernels<Kind>::template backward<recording>};
+  else
+    return {};
+}
+template <int... Kinds>
+record_row const& record_row_in(std::integer_sequence<int, Kinds...>, op kind) {
+  static constexpr record_row rows[] = {record_row_for<static_cast<op>(Kinds)>()...};
+  return rows[static_cast<int>(kind)];
+}
+inline record_row const& record_row_of(op kind) {
+  return record_row_in(std::make_integer_sequence<int, operations::count>{}, kind);
+}
 
 /// The class that records an operation's steps, one of those in *_steps.hpp; `own` if operations/<name>/cuda.hpp does
 /// so, and `none` if there are no kernels.
@@ -59,7 +81,7 @@ inline recorder recorder_of(node const& n) {
     case op::channel_scale: return recorder::products;
     case op::class_token:
     case op::position_embedding: return recorder::tokens;
-    default: return record_of(n.kind).forward ? recorder::own : recorder::none;
+    default: return kernel_row_of(n.kind).text ? recorder::own : recorder::none;
   }
 }
 

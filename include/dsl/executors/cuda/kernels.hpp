@@ -19,3 +19,4 @@
 #include <dsl/executors/cuda/kernels/classifier.hpp>
 #include <dsl/executors/cuda/kernels/weights.hpp>
 #include <dsl/executors/cuda/kernels/towers.hpp>
+#include <dsl/executors/cuda/operations.hpp>

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <dsl/detail/mode.hpp>
-#include <dsl/executors/cuda/recording.hpp>
+#include <dsl/operations/table.hpp>
 
 namespace dsl::cu::TYPENET_MODE {
 
-/// How `cuda` computes an operation that has its own kernels. operations/<name>/cuda.hpp specialises it: forward(r, x)
-/// and backward(r, x) record the launches of a step, and the names are those of the kernels, one launch each.
+/// How `cuda` computes an operation that has its own kernels. operations/<name>/cuda.hpp specialises it: `text` is the
+/// kernels' source; forward(r, x) and backward(r, x), for a recording r, record the launches of a step, and
+/// `forward_kernel` and `backward_kernel` are the names of their kernels, one launch each.
 template <op Kind>
-struct records {};
+struct own_kernels {};
 
 }  // namespace dsl::cu::TYPENET_MODE

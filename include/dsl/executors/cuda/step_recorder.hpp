@@ -160,7 +160,7 @@ class step_recorder {
       case recorder::movement: return movement_.forward(x);
       case recorder::products: return products_.forward(x);
       case recorder::tokens: return tokens_.forward(x);
-      case recorder::own: return record_of(x.kind).forward(r_, x);
+      case recorder::own: return record_row_of(x.kind).forward(r_, x);
       default: unknown();
     }
   }
@@ -172,7 +172,7 @@ class step_recorder {
       case recorder::movement: return movement_.backward(x);
       case recorder::products: return products_.backward(x);
       case recorder::tokens: return tokens_.backward(x);
-      case recorder::own: return record_of(x.kind).backward(r_, x);
+      case recorder::own: return record_row_of(x.kind).backward(r_, x);
       default: unknown();
     }
   }

@@ -25,8 +25,7 @@ task memory_task(Place& at, bound_step<float> const& b, F update, G normalizatio
   if (!b.node || (what != action::forward && what != action::backward)) return {};
   if constexpr (detail::has(Only, op::batch_norm))
     if (b.node->kind == op::batch_norm) return batch_norm_task(at, normalization());
-  return step_task_of<Only>(std::make_integer_sequence<int, sizeof operations::table / sizeof(operations::row)>{}, at,
-                            b);
+  return step_task_of<Only>(std::make_integer_sequence<int, operations::count>{}, at, b);
 }
 
 }  // namespace dsl::host::TYPENET_MODE

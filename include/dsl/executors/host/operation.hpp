@@ -5,7 +5,7 @@
 #include <dsl/executors/dropout.hpp>
 #include <dsl/executors/host/bound_step.hpp>
 #include <dsl/graph/operation_set.hpp>
-#include <dsl/operations/operation.hpp>
+#include <dsl/operations/table.hpp>
 
 // What executors in host memory know about an operation. operations/<name>/host.hpp specialises it.
 

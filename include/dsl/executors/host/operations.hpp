@@ -45,9 +45,9 @@ namespace dsl::plain::TYPENET_MODE {
 /// The loops of the operations of a set, indexed by op. Those of other operations are null.
 template <class T, operation_set Only>
 struct loop_list {
-  loops<T> of[sizeof operations::table / sizeof(operations::row)]{};
+  loops<T> of[operations::count]{};
 
-  template <int Kind = sizeof operations::table / sizeof(operations::row) - 1>
+  template <int Kind = operations::count - 1>
   constexpr void add() {
     if constexpr (detail::has(Only, static_cast<op>(Kind))) of[Kind] = loops_for<T, static_cast<op>(Kind)>;
     if constexpr (Kind > 0) add<Kind - 1>();

@@ -6,7 +6,7 @@
 #include <dsl/executors/host/bound_step.hpp>
 #include <dsl/executors/native/attention_softmax.hpp>
 #include <dsl/executors/native/kernels.hpp>
-#include <dsl/operations/operation.hpp>
+#include <dsl/operations/table.hpp>
 #include <dsl/operations/window_attention/host.hpp>
 
 namespace dsl::native_cpu::TYPENET_MODE {

@@ -136,7 +136,7 @@ constexpr bool onnx_is_taken(std::string_view name, bool of_c = false) {
   for (std::string_view const begin : {"pthread_", "posix_", "sem_", "sched_", "timer_", "clock_", "f32", "f64", "M_",
                                        "PRI", "SCN", "AF_", "PF_", "L_"})
     if (name.starts_with(begin)) return true;
-  for (int i = 0; i < static_cast<int>(sizeof operations::table / sizeof(operations::row)); ++i) {
+  for (int i = 0; i < operations::count; ++i) {
     auto const kind = static_cast<op>(i);
     bool const is_layer = kind != op::input && kind != op::transfer && kind != op::window_offsets;
     if (is_layer && name == operations::table[i].name) return true;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <dsl/detail/mode.hpp>
-#include <dsl/operations/operation.hpp>
+#include <dsl/operations/table.hpp>
 
 namespace dsl::detail::TYPENET_MODE {
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <dsl/detail/mode.hpp>
+#include <dsl/executors/cuda/kernels/spec.hpp>
 #include <dsl/executors/cuda/operation.hpp>
+#include <dsl/plan/plan.hpp>
 
 #include <string_view>
 
@@ -35,17 +37,22 @@ inline auto merge_pixels_backward(storage t, int batch, shape const& image, int 
 namespace dsl::cu::TYPENET_MODE {
 
 template <>
-struct records<op::merge_pixels> {
+struct own_kernels<op::merge_pixels> {
+  static constexpr char const* text =
+#include <dsl/operations/merge_pixels/kernels.cuh>
+      ;
   static constexpr char const* forward_kernel = "merge_pixels";
   static constexpr char const* backward_kernel = "merge_pixels_backward";
 
-  static void forward(recording& r, step const& x) {
-    tensor_at const in = r.at.read(x, content::activation), out = r.at.written(x, content::activation);
+  template <class Recording>
+  static void forward(Recording& r, step const& x) {
+    auto const in = r.at.read(x, content::activation), out = r.at.written(x, content::activation);
     int const side = in.shape.height / out.shape.height;
     r.launch(kernels::merge_pixels(r.type, r.batch(), in.shape, side, in.at, out.at), in.data, out.data);
   }
-  static void backward(recording& r, step const& x) {
-    tensor_at const dy = r.at.read(x, content::gradient), dx = r.at.written(x, content::gradient);
+  template <class Recording>
+  static void backward(Recording& r, step const& x) {
+    auto const dy = r.at.read(x, content::gradient), dx = r.at.written(x, content::gradient);
     int const side = dx.shape.height / dy.shape.height;
     r.launch(kernels::merge_pixels_backward(r.type, r.batch(), dx.shape, side, dx.at, dy.at, r.at.accumulates(x)),
              dy.data, dx.data);

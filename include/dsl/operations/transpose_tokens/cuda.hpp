@@ -2,7 +2,9 @@
 #pragma once
 
 #include <dsl/detail/mode.hpp>
+#include <dsl/executors/cuda/kernels/spec.hpp>
 #include <dsl/executors/cuda/operation.hpp>
+#include <dsl/plan/plan.hpp>
 
 #include <algorithm>
 
@@ -26,19 +28,25 @@ inline auto transpose_tokens(storage t, int batch, shape const& from, shape cons
 namespace dsl::cu::TYPENET_MODE {
 
 template <>
-struct records<op::transpose_tokens> {
+struct own_kernels<op::transpose_tokens> {
+  static constexpr char const* text =
+#include <dsl/operations/transpose_tokens/kernels.cuh>
+      ;
   static constexpr char const* forward_kernel = "transpose_tokens";
   static constexpr char const* backward_kernel = "transpose_tokens";
 
-  static void forward(recording& r, step const& x) {
+  template <class Recording>
+  static void forward(Recording& r, step const& x) {
     copy(r, r.at.read(x, content::activation), r.at.written(x, content::activation), false);
   }
-  static void backward(recording& r, step const& x) {
+  template <class Recording>
+  static void backward(Recording& r, step const& x) {
     copy(r, r.at.read(x, content::gradient), r.at.written(x, content::gradient), r.at.accumulates(x));
   }
 
  private:
-  static void copy(recording& r, tensor_at const& from, tensor_at const& to, bool more) {
+  template <class Recording, class Tensor>
+  static void copy(Recording& r, Tensor const& from, Tensor const& to, bool more) {
     r.launch(kernels::transpose_tokens(r.type, r.batch(), from.shape, to.shape, from.at, to.at, more), from.data,
              to.data);
   }

@@ -48,7 +48,7 @@ namespace dsl::cu::TYPENET_MODE {
 /// executor_error if there is no such kernel.
 inline kernel_signature signature_of(std::string_view function) {
   std::string const head = "KERNEL void " + std::string(function) + "(";
-  for (source_file const& file : kernel_sources) {
+  for (source_file const& file : kernel_sources()) {
     std::string_view text = file.text;
     std::size_t const at = text.find(head);
     if (at == std::string_view::npos) continue;
@@ -118,7 +118,7 @@ inline std::string wrapper_text(any_kernel const& spec, std::string const& name)
 /// files.
 inline std::string program_text(std::span<any_kernel const> specs, int first = 0) {
   std::string text;
-  for (source_file const& file : kernel_sources) text += "#line 1 \"" + std::string(file.name) + "\"" + file.text;
+  for (source_file const& file : kernel_sources()) text += "#line 1 \"" + std::string(file.name) + "\"" + file.text;
   text += "#line 1 \"wrappers\"\nusing namespace dsl_kernels;\n";
   for (std::size_t i = 0; i < specs.size(); ++i)
     text += wrapper_text(specs[i], "k" + std::to_string(static_cast<std::size_t>(first) + i));

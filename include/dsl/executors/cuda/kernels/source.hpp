@@ -2,6 +2,10 @@
 #pragma once
 
 #include <dsl/detail/mode.hpp>
+#include <dsl/executors/cuda/operations.hpp>
+
+#include <iterator>
+#include <vector>
 
 namespace dsl::cu::TYPENET_MODE {
 
@@ -12,8 +16,8 @@ struct source_file {
   char const* text;
 };
 
-/// All pieces, in the order of their dependencies.
-inline constexpr source_file kernel_sources[] = {
+/// The pieces that several operations share, in the order of their dependencies.
+inline constexpr source_file shared_sources[] = {
     {
         "prelude.cuh",
 #include <dsl/executors/cuda/kernels/prelude.cuh>
@@ -87,14 +91,6 @@ inline constexpr source_file kernel_sources[] = {
 #include <dsl/executors/cuda/kernels/movement.cuh>
     },
     {
-        "merge_pixels.cuh",
-#include <dsl/operations/merge_pixels/kernels.cuh>
-    },
-    {
-        "transpose_tokens.cuh",
-#include <dsl/operations/transpose_tokens/kernels.cuh>
-    },
-    {
         "upsample2d.cuh",
 #include <dsl/executors/cuda/kernels/upsample2d.cuh>
     },
@@ -131,5 +127,14 @@ inline constexpr source_file kernel_sources[] = {
 #include <dsl/executors/cuda/kernels/input.cuh>
     },
 };
+
+/// Returns all pieces, in the order of their dependencies.
+inline std::vector<source_file> kernel_sources() {
+  std::vector<source_file> all(std::begin(shared_sources), std::end(shared_sources));
+  for (int i = 0; i < operations::count; ++i)
+    if (char const* const text = kernel_row_of(static_cast<op>(i)).text)
+      all.push_back({operations::table[i].name, text});
+  return all;
+}
 
 }  // namespace dsl::cu::TYPENET_MODE
