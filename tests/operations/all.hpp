@@ -3,4 +3,5 @@
 
 // The fixtures of all operations that have one.
 #include "operations/merge_pixels.hpp"
+#include "operations/rms_norm.hpp"
 #include "operations/transpose_tokens.hpp"

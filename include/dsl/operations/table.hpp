@@ -28,6 +28,7 @@
 #include <dsl/operations/pool2d/facts.hpp>
 #include <dsl/operations/position_embedding/facts.hpp>
 #include <dsl/operations/recurrent/facts.hpp>
+#include <dsl/operations/rms_norm/facts.hpp>
 #include <dsl/operations/softmax/facts.hpp>
 #include <dsl/operations/stochastic_depth/facts.hpp>
 #include <dsl/operations/token_slice/facts.hpp>
@@ -83,6 +84,7 @@ enum class op : unsigned char {
   head_norm,
   transpose_tokens,
   zero_pad2d,
+  rms_norm,
 };
 
 }  // namespace dsl
@@ -132,6 +134,7 @@ inline constexpr row table[] = {
     head_norm,                 // 37
     transpose_tokens,          // 38
     zero_pad2d,                // 39
+    rms_norm,                  // 40
 };
 /// The number of operations.
 inline constexpr int count = sizeof table / sizeof(row);

@@ -58,6 +58,7 @@ inline recorder recorder_of(node const& n) {
     case op::dense: return recorder::dense;
     case op::batch_norm: return recorder::batch_norm;
     case op::layer_norm:
+    case op::rms_norm:
     case op::group_norm:
     case op::local_response_norm:
     case op::head_norm: return recorder::sample_norms;

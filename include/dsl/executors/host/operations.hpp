@@ -27,6 +27,7 @@
 #include <dsl/operations/pool2d/host.hpp>
 #include <dsl/operations/position_embedding/host.hpp>
 #include <dsl/operations/recurrent/host.hpp>
+#include <dsl/operations/rms_norm/host.hpp>
 #include <dsl/operations/softmax/host.hpp>
 #include <dsl/operations/stochastic_depth/host.hpp>
 #include <dsl/operations/token_slice/host.hpp>
