@@ -72,6 +72,7 @@ enum class makes : unsigned char {
   looked_up,     // any number of channels for each number of its input, which is a network's input
   offsets,       // two channels, and any odd numbers of rows and columns
   merged,        // all channels of a square of its input's pixels, as one pixel
+  squares,       // a square of pixels for each pixel of its input, of as many of its channels
   unrolled,      // any number of channels for each place of a sequence, or for its last place
   transposed,    // a channel for each pixel of its input, and a pixel for each channel, in one row
   padded,        // its input with any number of rows and columns around it

@@ -198,6 +198,21 @@ class graph_check {
         }
         shape const fewer{narrowed(1LL * in.channels * side * side), in.height / side, in.width / side};
         if (fewer != out) return breaks(rule::shapes_follow_from_operands, fewer, out);
+        if (contains(row.options, operations::options::groups) && !divides(n.groups, in.channels))
+          return groups_break(n, in);
+        break;
+      }
+      case makes::squares: {
+        int const side = out.height / in.height;
+        long long const parts = 1LL * side * side;
+        if (side < 1 || in.channels % parts != 0) {
+          why.first = in;
+          return breaks(rule::shuffle_divides_the_channels, parts, 0);
+        }
+        shape const more{static_cast<int>(in.channels / parts), narrowed(1LL * in.height * side),
+                         narrowed(1LL * in.width * side)};
+        if (more != out) return breaks(rule::shapes_follow_from_operands, more, out);
+        if (!divides(n.groups, out.channels)) return groups_break(n, in);
         break;
       }
       case makes::unrolled: {
@@ -217,10 +232,7 @@ class graph_check {
       case makes::any_shape: break;  // the author of a custom operation chooses its output
     }
     if (row.parameters > 0 && !parameters_fit(n, row, in, out)) return false;
-    if (n.kind == op::channel_shuffle && !divides(n.groups, in.channels)) {
-      why.first = in;
-      return breaks(rule::shuffle_divides_the_channels, n.groups, 0);
-    }
+    if (n.kind == op::channel_shuffle && !divides(n.groups, in.channels)) return groups_break(n, in);
     if (n.kind == op::group_norm && !divides(n.groups, in.channels)) {
       why.first = in;
       return breaks(rule::norm_groups_divide_the_channels, n.groups, 0);
@@ -326,6 +338,10 @@ class graph_check {
     return true;
   }
 
+  constexpr bool groups_break(dsl::node const& n, shape const& in) {
+    why.first = in;
+    return breaks(rule::shuffle_divides_the_channels, n.groups, 0);
+  }
   constexpr bool windows_break(dsl::node const& n, shape const& in) {
     window_side const s = windows_fill(n.window.rows(), in.height) ? n.window.columns() : n.window.rows();
     why.first = in;
