@@ -15,6 +15,7 @@
 #include <dsl/operations/conv2d_transpose/facts.hpp>
 #include <dsl/operations/custom/facts.hpp>
 #include <dsl/operations/dense/facts.hpp>
+#include <dsl/operations/depth_to_space/facts.hpp>
 #include <dsl/operations/dropout/facts.hpp>
 #include <dsl/operations/embedding/facts.hpp>
 #include <dsl/operations/flatten/facts.hpp>
@@ -85,6 +86,8 @@ enum class op : unsigned char {
   transpose_tokens,
   zero_pad2d,
   rms_norm,
+  depth_to_space,
+  space_to_depth,
 };
 
 }  // namespace dsl
@@ -135,6 +138,8 @@ inline constexpr row table[] = {
     transpose_tokens,          // 38
     zero_pad2d,                // 39
     rms_norm,                  // 40
+    depth_to_space,            // 41
+    space_to_depth,            // 42
 };
 /// The number of operations.
 inline constexpr int count = sizeof table / sizeof(row);

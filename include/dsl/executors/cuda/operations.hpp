@@ -3,6 +3,7 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda/operation.hpp>
+#include <dsl/operations/depth_to_space/cuda.hpp>
 #include <dsl/operations/merge_pixels/cuda.hpp>
 #include <dsl/operations/transpose_tokens/cuda.hpp>
 

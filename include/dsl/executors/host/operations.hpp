@@ -15,6 +15,7 @@
 #include <dsl/operations/conv2d/host.hpp>
 #include <dsl/operations/conv2d_transpose/host.hpp>
 #include <dsl/operations/dense/host.hpp>
+#include <dsl/operations/depth_to_space/host.hpp>
 #include <dsl/operations/dropout/host.hpp>
 #include <dsl/operations/embedding/host.hpp>
 #include <dsl/operations/flatten/host.hpp>
