@@ -7,6 +7,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 #include <cstdint>
@@ -80,7 +81,7 @@ class earlier_files {
 
   std::vector<file> files_;
   std::map<std::string, identity> own_;
-  std::optional<std::map<std::string, std::uint64_t>> restored_;  // the files of the resumed run: names, identity_of
+  std::optional<std::set<std::uint64_t>> restored_;  // the resumed run's files: what identity_of returned
 };
 
 }  // namespace dsl::TYPENET_MODE

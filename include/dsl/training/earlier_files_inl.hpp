@@ -11,8 +11,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <set>
 #include <string>
-#include <string_view>
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -41,8 +41,6 @@ TYPENET_INLINE bool have_equal_bytes(std::string const& a, std::string const& b)
   }
 }
 
-inline std::string without_folders(std::string const& path) { return path.substr(path.rfind('/') + 1); }
-
 }  // namespace dsl::detail::TYPENET_MODE
 
 namespace dsl::TYPENET_MODE {
@@ -53,8 +51,7 @@ TYPENET_INLINE void earlier_files::wrote(std::string const& path) {
 }
 
 TYPENET_INLINE void earlier_files::found_another(std::string const& path) {
-  own_.erase(path);
-  if (restored_) restored_->erase(detail::without_folders(path));
+  own_[path] = {.number = ~ino_t{0}};  // no file has this number
 }
 
 TYPENET_INLINE bool earlier_files::is_repeated(file const& f) {
@@ -73,9 +70,7 @@ TYPENET_INLINE bool earlier_files::is_own(std::string const& path) const {
 TYPENET_INLINE bool earlier_files::is_others(std::string const& path) const {
   if (auto const own = own_.find(path); own != own_.end() && own->second.number != 0)
     return own->second != look_at(path);
-  if (!restored_) return true;
-  auto const saved = restored_->find(detail::without_folders(path));
-  return saved == restored_->end() || saved->second != identity_of(path);
+  return !restored_ || !restored_->contains(identity_of(path));
 }
 
 TYPENET_INLINE std::uint64_t earlier_files::identity_of(std::string const& path) {
@@ -115,21 +110,21 @@ TYPENET_INLINE void earlier_files::end(int epochs) {
 }
 
 TYPENET_INLINE void earlier_files::state(callback_state& s) {
-  constexpr std::size_t number = sizeof(std::uint64_t);
-  std::map<std::string, std::uint64_t> files;
-  if (restored_) files = *restored_;
-  for (auto const& [path, is] : own_)
-    if (is.number != 0) files[detail::without_folders(path)] = is.bytes;
+  constexpr std::size_t size = sizeof(std::uint64_t);
   std::string all = s.restores() ? "none" : "";
-  if (!s.restores())
-    for (auto const& [name, bytes] : files)
-      all.append(reinterpret_cast<char const*>(&bytes), number).append(name).push_back('\0');
+  if (!s.restores()) {
+    std::set<std::uint64_t> files;
+    if (restored_) files = *restored_;
+    for (auto const& [path, is] : own_) files.insert(is.bytes);
+    for (std::uint64_t const file : files) all.append(reinterpret_cast<char const*>(&file), size);
+  }
   s("fit's files", all);
   if (!s.restores() || all == "none") return;
   restored_.emplace();
-  for (std::size_t at = 0, end = 0; at + number <= all.size() && end != all.npos; at = end + 1) {
-    end = all.find('\0', at + number);
-    std::memcpy(&(*restored_)[all.substr(at + number, end - at - number)], all.data() + at, number);
+  for (std::size_t at = 0; at + size <= all.size(); at += size) {
+    std::uint64_t file = 0;
+    std::memcpy(&file, all.data() + at, size);
+    restored_->insert(file);
   }
 }
 
