@@ -687,7 +687,7 @@ std::vector<mutant> mutants_of(row const& r) {
       if (k != r.roles[i]) change("roles", [&](row& x) { x.roles[i] = k; });
   others("optional", &row::optional, most_roles);
   others("takes_flat", &row::takes_flat, 1);
-  others("output", &row::output, static_cast<int>(makes::unrolled));
+  others("output", &row::output, static_cast<int>(makes::padded));
   bits("options", 1, static_cast<int>(options::power),
        [](row& x, int v) { x.options = static_cast<options>(static_cast<int>(x.options) ^ v); });
   others("gradients", &row::gradients, static_cast<int>(gradient_steps::copies));

@@ -143,6 +143,7 @@ inline constexpr row table[] = {
 };
 /// The number of operations.
 inline constexpr int count = sizeof table / sizeof(row);
-static_assert(static_cast<int>(op::zero_pad2d) == 39 && count > 39);  // the first operations keep their numbers
+static_assert(static_cast<int>(op::zero_pad2d) == 39);             // the first operations keep their numbers
+static_assert(static_cast<int>(op::space_to_depth) + 1 == count);  // the last one has a row
 
 }  // namespace dsl::operations

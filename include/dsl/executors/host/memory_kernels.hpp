@@ -65,7 +65,7 @@ constexpr memory_kernels make_memory_kernels() {
     k.multiply = &Width::template run<multiply_rows<L>>;
     k.product_sums = &Width::template run<product_sums<L>>;
   }
-  if constexpr (detail::has(Only, op::layer_norm)) k.layer_norm = &Width::template run<layer_norm_rows<L>>;
+  if constexpr (detail::has(Only, op::layer_norm, op::rms_norm)) k.layer_norm = &Width::template run<layer_norm_rows<L>>;
   if constexpr (detail::has(Only, op::upsample_nearest, op::upsample_bilinear)) {
     k.enlarge = &Width::template run<enlarge<L>>;
     k.reduce = &Width::template run<reduce<L>>;

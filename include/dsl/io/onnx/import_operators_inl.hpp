@@ -24,13 +24,13 @@ TYPENET_INLINE void onnx_reader::read_node() {
     need(!a.has_g() && a.graphs_size() == 0, "must not contain a graph, since typenet's networks have no control flow",
          "one in the attribute " + shown(a.name()));
   if (fold() || read_normalization() || read_windows() || read_attention() || read_tokens() || read_with_constant() ||
-      read_function() || read_movement() || read_layer() || read_join())
+      read_function() || read_movement() || read_layer())
     return;
   bool const is_own = any_onnx_row([this]<class Row>() {
     if constexpr (requires { Row::read(*this, node_->op_type()); }) return Row::read(*this, node_->op_type());
     return false;
   });
-  if (is_own) return;
+  if (is_own || read_join()) return;
   refuse("must be an operator that typenet has a layer for", shown(node_->op_type()));
 }
 
