@@ -29,11 +29,23 @@ struct sample {
   std::vector<shape> in;
   shape out;
   allowance allowed;
+  int parameter_size = 0;  // of each parameter; 0: as many numbers as the output has channels
 };
 
 /// What comes back from an ONNX file: nothing, since save_onnx refuses the operation; the same layers; or others that
 /// compute the same.
 enum class in_file { refused, same, others };
+
+/// The rule that layers behind an image of 4x8x8 break.
+template <class... Layers>
+inline constexpr rule rule_against = detail::checked<image<4, 8, 8>, Layers...>::why.broken;
+/// Appends a node of this kind, whose output has this shape.
+template <op Kind, int Channels, int Height, int Width, int Groups = 1>
+struct bare_node {
+  static constexpr value lower(builder& b, value in) {
+    return b.append({.kind = Kind, .groups = Groups}, in, {Channels, Height, Width});
+  }
+};
 
 /// What tests know about an operation; tests/operations/<name>.hpp specialises it. All tests that go through the
 /// operations read it, and no list has the operation's name.

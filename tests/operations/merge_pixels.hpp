@@ -26,7 +26,17 @@ struct fixture<op::merge_pixels> {
   }
 };
 
+}  // namespace dsl::test
+
+namespace merge_pixels_without_dsl {
+using namespace dsl;
+using test::bare_node, test::rule_against;
 static_assert(network<image<48, 8, 6>, merge_pixels<2>>::output == shape{192, 4, 3});
 static_assert(network<image<48, 8, 6>, merge_pixels<1>>::output == shape{48, 8, 6});
-
-}  // namespace dsl::test
+static_assert(rule_against<merge_pixels<3>> == rule::windows_fill_the_image);
+static_assert(rule_against<merge_pixels<0>> == rule::windows_fill_the_image);
+static_assert(rule_against<bare_node<op::merge_pixels, 16, 4, 4>> == rule::holds);
+static_assert(rule_against<bare_node<op::merge_pixels, 4, 4, 4>> == rule::shapes_follow_from_operands);
+static_assert(rule_against<bare_node<op::merge_pixels, 36, 3, 3>> == rule::shapes_follow_from_operands);
+static_assert(rule_against<bare_node<op::merge_pixels, 4, 16, 16>> == rule::windows_fill_the_image);
+}  // namespace merge_pixels_without_dsl

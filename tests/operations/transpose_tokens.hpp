@@ -29,8 +29,15 @@ struct fixture<op::transpose_tokens> {
   }
 };
 
+}  // namespace dsl::test
+
+namespace transpose_tokens_without_dsl {
+using namespace dsl;
+using test::bare_node, test::rule_against;
 static_assert(network<image<48, 4, 6>, transpose_tokens>::output == shape{24, 1, 48});
 static_assert(network<image<48, 1, 1>, transpose_tokens>::output == shape{1, 1, 48});
 static_assert(network<image<48, 4, 6>, transpose_tokens, pointwise_dense<9>>::forward_macs == 24 * 9 * 48);
-
-}  // namespace dsl::test
+static_assert(rule_against<bare_node<op::transpose_tokens, 64, 1, 4>> == rule::holds);
+static_assert(rule_against<bare_node<op::transpose_tokens, 64, 4, 1>> == rule::shapes_follow_from_operands);
+static_assert(rule_against<bare_node<op::transpose_tokens, 32, 1, 4>> == rule::shapes_follow_from_operands);
+}  // namespace transpose_tokens_without_dsl

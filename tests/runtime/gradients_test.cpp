@@ -433,9 +433,9 @@ TEST_CASE("gradients: attention in windows", "[gradients]") {
   on.operator()<4, 4, concat<grid_attention<2, 2, 1>, window_attention<1, 4, 3>, attention<2>, identity>>();
   on.operator()<4, 4, frozen<window_attention<2, 2, 1>>, dsl::tanh>();
   using biases = sequential<pointwise_dense<3>, dsl::tanh, pointwise_dense<2, bias<false>>>;
-  on.operator()<4, 6, head_norm<2>, bounded_window_attention<2, 2, 1, biases>>();
-  on.operator()<3, 3, concat<head_norm<1>, head_norm<4>>, conv2d<6, 1>, bounded_window_attention<2, 3, 2, biases>>();
-  on.operator()<4, 4, frozen<head_norm<2>>, bounded_window_attention<2, 4, 0, frozen<biases>>, dsl::tanh>();
+  on.operator()<4, 6, bounded_window_attention<2, 2, 1, biases>>();
+  on.operator()<3, 3, conv2d<6, 1>, bounded_window_attention<2, 3, 2, biases>>();
+  on.operator()<4, 4, bounded_window_attention<2, 4, 0, frozen<biases>>, dsl::tanh>();
   on.operator()<
       4, 4, add<bounded_window_attention<1, 2, 0, conv2d<1, 1>>, bounded_window_attention<4, 2, 0, conv2d<4, 1>>>>();
   check_network<image<6, 2, 4>, window_attention<2, 2, 1>>({.loss = loss::mean_squared_error, .numbers = q.numbers});

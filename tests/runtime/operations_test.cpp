@@ -43,6 +43,7 @@ struct example {
   shape out;
   allowance allowed;
   plain::loops<double> loops = plain::loops_of<double>(of.kind);
+  int parameter_size = 0;
 };
 
 struct grown {  // x e^x, whose derivative uses x and y
@@ -200,10 +201,6 @@ std::vector<example> examples() {
        {{12, 4, 2}, {2, 3, 3}},
        {4, 4, 2},
        {"bounded_window_attention", makes::sliced, 2, false, false, false, false, always, no}},
-      {{.kind = op::head_norm, .groups = 2},
-       {{12, 3, 2}},
-       {12, 3, 2},
-       {"head_norm", makes::same_shape, 1, false, false, false, false, always, no}},
       {{.kind = op::class_token},
        {s},
        {4, 1, 7},
@@ -252,7 +249,7 @@ std::vector<example> examples() {
   };
   test::for_each_fixture([&]<op Kind>() {
     for (test::sample const& one : test::fixture<Kind>::samples())
-      all.push_back({one.of, one.in, one.out, one.allowed});
+      all.push_back({one.of, one.in, one.out, one.allowed, plain::loops_of<double>(Kind), one.parameter_size});
   });
   for (function const f : test::all_functions())
     all.push_back({{.kind = op::activation, .function = f, .rate = 0.3},
@@ -433,7 +430,7 @@ std::size_t size_of(example const& e, role k) {
     int const columns = k == role::kernel ? e.in[0].channels : k == role::recurrent_kernel ? e.out.channels : 1;
     return static_cast<std::size_t>(rows * columns);
   }
-  if (e.of.kind == op::head_norm) return static_cast<std::size_t>(e.of.groups);
+  if (e.parameter_size > 0) return static_cast<std::size_t>(e.parameter_size);
   if (k != role::kernel || e.of.kind == op::class_token) return static_cast<std::size_t>(e.out.channels);
   if (e.of.kind == op::embedding) return static_cast<std::size_t>(e.of.groups * e.out.channels);
   if (e.of.kind == op::window_attention) return static_cast<std::size_t>(offsets_in(e.of.window) * e.of.groups);

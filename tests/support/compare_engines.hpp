@@ -222,7 +222,6 @@ inline double additions(graph_view const& g, int batch) {
       case op::causal_attention:  // scores, weights and what they weigh, forward and backward
         all += 4.0 * g.shape_of(n.output).channels / n.groups + 6.0 * static_cast<double>(g.shape_of(n.output).area());
         break;
-      case op::head_norm: all += 4.0 * g.shape_of(n.output).channels / 3 / n.groups + pixels; break;
       case op::bounded_window_attention:
       case op::window_attention: {  // as attention; and the biases' gradients, one a pair of tokens
         double const tokens = 1.0 * n.window.height * n.window.width;

@@ -174,12 +174,10 @@ class graph_values {
     return append({.kind = op::window_attention, .window = w, .rate = 2, .groups = heads}, {in},
                   {s.channels / 3, s.height, s.width});
   }
-  int attend_by_cosines(int in, int heads, window const& w) {
+  int attend_by_offsets(int in, int heads, window const& w) {
     shape const s = shape_of(in);
-    parameter(role::gamma, {heads, 1, 1, 1});
-    int const all = append({.kind = op::head_norm, .groups = heads}, {in}, s);
-    int const offsets = append({.kind = op::window_offsets}, {all}, {2, 2 * w.height - 1, 2 * w.width - 1});
-    return append({.kind = op::bounded_window_attention, .window = w, .groups = heads}, {all, conv(offsets, heads, 1)},
+    int const offsets = append({.kind = op::window_offsets}, {in}, {2, 2 * w.height - 1, 2 * w.width - 1});
+    return append({.kind = op::bounded_window_attention, .window = w, .groups = heads}, {in, conv(offsets, heads, 1)},
                   {s.channels / 3, s.height, s.width});
   }
   int class_token(int in) {

@@ -86,7 +86,7 @@ class random_graph : public graph_values {
         window w{.height = rows, .width = columns, .pad_top = d_.below(rows), .pad_left = d_.below(columns)};
         if (d_.percent(30))
           w.pad_top = w.pad_left = 0, w.row_dilation = s.height / rows, w.column_dilation = s.width / columns;
-        return d_.percent(50) ? attend_in_windows(all, heads, w) : attend_by_cosines(all, heads, w);
+        return d_.percent(50) ? attend_in_windows(all, heads, w) : attend_by_offsets(all, heads, w);
       }
       case 19: return pool(op::avg_pool2d, conv_transpose(in, filters(), 2, 2), 2, 2);
       case 20: {

@@ -44,6 +44,12 @@ double onnx_decimal(float value);
 /// Returns a number as C++ source with the fewest digits: "0.001", "1e-05".
 std::string onnx_digits(float value);
 
+/// Returns a number as a template argument that is not an integer: 1.0, 0.1.
+inline std::string onnx_number_text(double value) {
+  std::string const text = onnx_digits(static_cast<float>(value));
+  return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
+}
+
 /// Returns a tensor with these dims whose numbers are not set yet.
 onnx_constant onnx_empty(std::vector<std::int64_t> const& dims, bool is_whole);
 /// Copies number `from` of tensor `a` to place `to` of tensor `b`, which has the same type.

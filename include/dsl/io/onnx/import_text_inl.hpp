@@ -11,7 +11,6 @@
 #include <dsl/io/onnx/import_words.hpp>
 #include <dsl/io/onnx/operations.hpp>
 #include <dsl/layers/conv2d.hpp>
-#include <dsl/operations/activation/onnx.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -75,10 +74,7 @@ inline std::string onnx_plain_text(onnx_network const& net, onnx_layer const& l)
                                : "kernel<" + std::to_string(w.height) + ", " + std::to_string(w.width) + ">";
   };
   bool const has_zeros = l.zeros.top + l.zeros.left + l.zeros.bottom + l.zeros.right > 0;
-  auto const digits = [](double n) {
-    std::string const text = onnx_digits(static_cast<float>(n));
-    return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
-  };
+  auto const digits = [](double n) { return onnx_number_text(n); };
   switch (x.kind) {
     case op::conv2d:
     case op::conv2d_transpose: {
@@ -158,7 +154,6 @@ inline std::string onnx_plain_text(onnx_network const& net, onnx_layer const& l)
       return "upsample2d<" + std::to_string(l.out.height / in.height) +
              (x.kind == op::upsample_bilinear ? ", interpolation::bilinear>" : ">");
     }
-    case op::activation: return onnx_activation_text(x, digits);
     default: break;
   }
   std::string text = "identity";

@@ -3,6 +3,7 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/io/onnx/operation.hpp>
+#include <dsl/operations/activation/onnx.hpp>
 #include <dsl/operations/depth_to_space/onnx.hpp>
 #include <dsl/operations/rms_norm/onnx.hpp>
 #include <dsl/operations/table.hpp>

@@ -71,7 +71,6 @@ class onnx_writer {
 
   void write_batch_norm();
 
-  void write_activation();
   /// Appends an operator that multiplies x by a number, which is the same for every input. Returns the product's name.
   std::string multiplied(std::string const& x, char const* name, float by, int rank);
 

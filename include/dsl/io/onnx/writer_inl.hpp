@@ -42,7 +42,6 @@ TYPENET_INLINE void onnx_writer::write_node() {
     case op::conv2d: return write_convolution();
     case op::conv2d_transpose: return write_transposed();
     case op::batch_norm: return write_batch_norm();
-    case op::activation: return write_activation();
     case op::max_pool2d: return write_pool("MaxPool");
     case op::avg_pool2d: return write_pool("AveragePool");
     case op::dropout:

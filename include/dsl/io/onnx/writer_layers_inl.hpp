@@ -6,7 +6,6 @@
 #include <dsl/io/onnx/library.hpp>
 #include <dsl/io/onnx/names.hpp>
 #include <dsl/io/onnx/writer.hpp>
-#include <dsl/operations/activation/onnx_inl.hpp>
 
 #include <cstdint>
 #include <string>

@@ -98,7 +98,7 @@ struct onnx_row<op::rms_norm> {
   template <class Network>
   static std::string text(Network const&, onnx_layer const& l) {
     double const epsilon = l.what.epsilon;
-    return epsilon == 1.1920929e-7 ? "rms_norm<>" : "rms_norm<" + onnx_digits(static_cast<float>(epsilon)) + ">";
+    return epsilon == 1.1920929e-7 ? "rms_norm<>" : "rms_norm<" + onnx_number_text(epsilon) + ">";
   }
 
  private:
