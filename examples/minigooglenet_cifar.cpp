@@ -215,8 +215,8 @@ struct says_where_it_begins : dsl::callback {
     if (!earlier->files().empty())
       say(
           fmt::format("{} is from an unfinished run. It is kept as {} until this run has ended after at least as many "
-                      "epochs; so is each other file of that run before this one replaces it, and best weights and "
-                      "plots until you remove them. To resume the earlier run, first end this one and enter: {}",
+                      "epochs; other files of that run are kept, too, before this one replaces them. To resume the "
+                      "earlier run, first end this one and enter: {}",
                       s.checkpoint(), earlier->files().front().kept_as, back_again()));
     dsl::fit_position const& at = run.next;
     if (at.step > 0)

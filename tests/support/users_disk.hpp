@@ -415,6 +415,7 @@ inline std::vector<std::string> rows_without_times(std::string const& csv) {
 struct lineage {
   position newest{};        // of the states that were on disk
   bool over = false;        // nobody needs its states any more
+  int ended_after = 0;      // so many epochs
   bool undisturbed = true;  // it was always given the same settings, and its disk was never full
   std::string settings{};
 };
@@ -681,6 +682,7 @@ class disk {
     }
     bool const ended = c.removes_last || c.example ? r.complete : r.ends;
     if (ended) own.over = true;
+    if (r.ends) own.ended_after = c.epochs;
     std::map<int, position> const states_now = states(now_);
     for (auto& [number, run] : runs_) {
       auto const it = states_now.find(number);
@@ -689,7 +691,8 @@ class disk {
         run.newest = at;
         continue;
       }
-      if (number != r.lineage && r.begun && r.at >= run.newest) {  // outlived
+      position const reached = r.ends ? position{c.epochs, 0} : r.at;
+      if (number != r.lineage && r.begun && reached >= run.newest) {  // outlived
         run.over = true;
         continue;
       }
@@ -715,14 +718,24 @@ class disk {
       if (r.ends && last) continue;
       // A log and a state tell how many epochs their run had.
       auto const rows = static_cast<int>(std::count(bytes.begin(), bytes.end(), '\n')) - 1;
-      bool const was_longer = is_log ? rows > c.epochs : !marks_of(bytes) || marks_of(bytes).at > position{c.epochs, 0};
+      // and so do all files of a run that has ended.
+      int const ended = runs_[of->second].ended_after;
+      bool const was_longer = ended > 0 ? ended > c.epochs
+                              : is_log  ? rows > c.epochs
+                                        : !marks_of(bytes) || marks_of(bytes).at > position{c.epochs, 0};
       if (!r.ends || was_longer)
         return wrong("a result is lost", name + " was made by run " + std::to_string(of->second) +
                                              ", and is gone; this is run " + std::to_string(r.lineage));
     }
     for (auto const& [name, bytes] : now_)
-      if (name.starts_with(c.path("")) && is_result(name.substr(c.folder.size())) && !before_has(name, bytes))
-        made_.emplace(key_of(bytes), r.lineage);
+      if (name.starts_with(c.path("")) && is_result(name.substr(c.folder.size()))) {
+        if (!before_has(name, bytes)) made_.emplace(key_of(bytes), r.lineage);
+        // What a run that has ended has made again, with the same bytes, is its own.
+        std::string const own = name.substr(c.folder.size());
+        bool const again =
+            (own == "best" && c.validates) || own == "each" || (own.starts_with("at") && own[2] <= '0' + c.epochs);
+        if (r.ends && again) made_[key_of(bytes)] = r.lineage;
+      }
     if (r.interrupted && r.saved) {
       auto const it = now_.find(state);
       marked const m = it == now_.end() ? marked() : marks_of(it->second);

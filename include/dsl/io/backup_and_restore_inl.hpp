@@ -57,6 +57,7 @@ TYPENET_INLINE void backup_and_restore::on_restore(fit_run& run) {
 
 TYPENET_INLINE void backup_and_restore::on_resume(fit_run& run) {
   if (!restored_ || run.restored_by != this) return;  // if several callbacks restored a state, the last one applies
+  run.earlier->wrote(path());
   restore_callbacks(run, saved_.callbacks, path());
   bool const another = given_then_ >= 0 && given_then_ != given_;
   if (!another) run.learning_rate = saved_.learning_rate;
@@ -123,7 +124,7 @@ TYPENET_INLINE bool backup_and_restore::look(fit_run& run) {
   check_writable(path(), "backup_and_restore");
   run.held.push_back(std::make_shared<file_lock>(path(), "backup_and_restore"));
   if (::access(path().c_str(), F_OK) != 0) return false;
-  if (options_.restore) return run.earlier->wrote(path()), true;
+  if (options_.restore) return true;
   std::optional<int> const epochs = detail::epochs_begun(path());
   if (!epochs.value_or(0))
     throw file_error(detail::message(

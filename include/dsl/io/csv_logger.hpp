@@ -7,6 +7,7 @@
 #include <dsl/training/callback_state.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -37,8 +38,8 @@ class csv_logger : public callback {
  private:
   /// Writes the old content of the file up to this run's first row, and then the rows of this run's epochs so far.
   void write_all(fit_run const& run);
-  /// Whether the file's content `there` is of this run: of its rows `all` so far, before it wrote or had to be resumed.
-  bool continues(std::string const& there, std::string const& all, fit_run const& run) const;
+  /// Returns how many epochs the run of a log had, if the log has this run's columns.
+  std::optional<int> epochs_in(std::string const& log, std::string const& header) const;
   /// Returns the file's first `most` bytes, or the whole file if it is shorter.
   std::string text(std::int64_t most) const;
   std::string with_separator(std::string row) const;

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <unistd.h>
@@ -69,16 +70,12 @@ TYPENET_INLINE void csv_logger::write_all(fit_run const& run) {
     if (!all.ends_with('\n')) all += '\n';  // an earlier run was killed within its last row
     for (epoch_record const& e : run.past.epochs) all += with_separator(history_csv_row(e));
     if (run.earlier) {
-      constexpr std::int64_t longest = std::int64_t{1} << 24;  // a run has no longer log
-      std::string const there = text(longest);
-      auto const size = static_cast<std::int64_t>(there.size());
-      if (continues(there, all, run))
-        run.earlier->wrote(path_);
+      std::string const there = text(static_cast<std::int64_t>(all.size()) + (1 << 24));  // a run has no longer log
+      if (all.starts_with(there))
+        run.earlier->wrote(path_);  // nothing of it is lost
       else if (!run.earlier->is_own(path_))
         run.earlier->found_another(path_);
-      auto const rows = static_cast<int>(std::count(there.begin(), there.end(), '\n')) - 1;
-      bool const is_log = there.starts_with("epoch") && size < longest && !options_.append;
-      run.earlier->keep(path_, "csv_logger", is_log ? std::optional(std::max(rows, 0)) : std::nullopt);
+      run.earlier->keep(path_, "csv_logger", epochs_in(there, header));
     }
     atomic_file file(path_, "csv_logger");
     file.write(all);
@@ -88,15 +85,11 @@ TYPENET_INLINE void csv_logger::write_all(fit_run const& run) {
   });
 }
 
-TYPENET_INLINE bool csv_logger::continues(std::string const& there, std::string const& all, fit_run const& run) const {
-  if (all.starts_with(there)) return true;  // nothing is lost
-  if (!run.restored_by || run.past.epochs.empty() || !there.starts_with(all)) return false;
-  // After the rows of the state are those of the epochs that the run had after it, unless another run has added its
-  // own.
-  epoch_record next = run.past.epochs.back();
-  ++next.epoch;
-  std::string const row = with_separator(history_csv_row(next));
-  return there.compare(all.size(), row.find(options_.separator) + 1, row, 0, row.find(options_.separator) + 1) == 0;
+TYPENET_INLINE std::optional<int> csv_logger::epochs_in(std::string const& log, std::string const& header) const {
+  if (options_.append || !log.starts_with(header)) return std::nullopt;
+  auto const rows = static_cast<int>(std::count(log.begin(), log.end(), '\n')) - 1;
+  std::size_t const last = log.rfind('\n', log.size() - 2) + 1;
+  return rows > 0 ? std::max(rows, std::atoi(log.c_str() + last)) : 0;  // a run may begin with a later epoch
 }
 
 TYPENET_INLINE std::string csv_logger::text(std::int64_t most) const {

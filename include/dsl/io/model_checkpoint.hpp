@@ -98,7 +98,7 @@ class model_checkpoint_on : public callback {
   bool due_ = false;
   bool caught_up_ = false;
   bool warned_ = false;
-  std::uint64_t file_ = no_file;  // earlier_files::identity_of the newest one; 0: an older version's state does not say
+  std::uint64_t file_ = no_file;  // earlier_files::hash_of the newest one; 0: an older version's state does not say
   bool wrote_ = false;            // whether this run has written a file
   static constexpr std::uint64_t no_file = 1;
 };

@@ -103,7 +103,7 @@ TYPENET_INLINE bool model_checkpoint_on::is_of_another(fit_run const& run) {
   bool const one_file = options_.save_best_only && pattern_.find('{') == pattern_.npos;
   if (wrote_ || !run.restored_by || !one_file) return false;
   path_ = pattern_;
-  return file_ != 0 && earlier_files::identity_of(path_) != file_;
+  return file_ != 0 && earlier_files::hash_of(path_) != file_;
 }
 
 TYPENET_INLINE void model_checkpoint_on::on_batch_end(fit_run& run) {
@@ -192,14 +192,21 @@ TYPENET_INLINE void model_checkpoint_on::save(fit_run const& run) {
     if (run.earlier)
       run.earlier->keep(path_, "model_checkpoint", is_newest ? epochs_of_run(path_) : std::nullopt,
                         options_.writer != nullptr);
-    if (options_.writer)
+    if (options_.writer) {
+      struct own {  // what a writer has begun is this run's, even if the writer fails
+        earlier_files* all;
+        std::string const& path;
+        ~own() {
+          if (all) all->wrote(path);
+        }
+      } const begun{run.earlier.get(), path_};
       options_.writer(run.trainer, path_);
-    else if (options_.save_weights_only)
+    } else if (options_.save_weights_only)
       save_weights(run.trainer, path_);
     else
       write_checkpoint(checkpoint(run), path_);
     if (run.earlier) run.earlier->wrote(path_);
-    file_ = earlier_files::identity_of(path_), wrote_ = true;
+    file_ = earlier_files::hash_of(path_), wrote_ = true;
     if (options_.written) options_.written(path_);
   });
   if (shows) run.average->hide();

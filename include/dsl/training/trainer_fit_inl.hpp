@@ -148,7 +148,7 @@ TYPENET_INLINE history trainer::fit(dataset const& given, fit_options const& opt
   }
   if (!run.failed) average.keep();
   notify(run, &callback::on_train_end);
-  if (!run.failed) run.earlier->end(run.next.epoch);
+  if (!run.failed) run.earlier->end(static_cast<int>(run.past.epochs.size()));
   return std::move(run.past);
 }
 
