@@ -50,9 +50,12 @@ struct bare_node {
 /// What tests know about an operation; tests/operations/<name>.hpp specialises it. All tests that go through the
 /// operations read it, and no list has the operation's name.
 ///
-/// bodies<C>       layers behind C channels of any number of pixels: executors are compared on networks with them,
-///                 gradients with differences, and ONNX files with what is read back; each is types<...> of layers
-/// samples()       examples for operations_test.cpp, where a change of any field of the row must show
+/// bodies<C>       layers behind C channels of any number of pixels; each is types<...> of layers. Executors, which
+///                 include cuda, are compared on networks with them (C is 5 and 16), gradients with differences (3),
+///                 and ONNX files with what is read back (4). operation_set_test.cpp joins the first bodies of all
+///                 operations to one network (16)
+/// samples()       examples for operations_test.cpp, where a change of any field of the row must show, and for
+///                 nvrtc_test.cpp, which compiles the kernels that they need
 /// grow(g, t)      appends the operation to a random graph, and returns a value with as many rows and columns as t
 /// in_onnx         whether save_onnx writes it, and whether what is read back are the same layers
 template <op Kind>

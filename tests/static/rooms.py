@@ -3,7 +3,7 @@
 """Checks that no header of include/dsl includes one of a higher room.
 
 The rooms are the rows of the table "Rooms" in docs/README.md, from the ground up: folders, single headers, and patterns
-of headers: `operations/*/loops.hpp` is one file of every folder there. A header may include headers of its own room and
+of headers: `operations/*/host.hpp` is one file of every folder there. A header may include headers of its own room and
 of earlier rows; definitions, trainer_inl.hpp and trainer_fit_inl.hpp, are in the room of trainer.hpp. Headers that
 include each other in a circle are refused in any room. Namespaces name the mode in all headers but those of the
 language. `rooms.py --self-test` shows that each fault is found.

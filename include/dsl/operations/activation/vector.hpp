@@ -13,8 +13,8 @@
 namespace dsl::host::TYPENET_MODE {
 
 /// The arguments for applying an activation to `count` consecutive vectors or, if dy is given, for computing its
-/// gradient. For the gradient, x is either the activation's output or its input, depending on the function's entry in
-/// operations/table.hpp.
+/// gradient. For the gradient, x is either the activation's output or its input, depending on the function's row in
+/// operations/activation/facts.hpp.
 struct activation_call {
   dsl::function function = dsl::function::relu;
   float alpha = 0;
