@@ -87,11 +87,11 @@ struct batch_view {
   target_view targets_of(int k) const { return targets ? targets[k] : target_view{labels, values, weights, labelled}; }
 };
 
-/// Sums over the samples of a batch, or over its labelled pixels; divide by their number to get means. With several
-/// outputs, `loss` is the sum of their losses, each multiplied by its weight in engine_options::loss_weights, and
-/// `correct` is for the network's result. A sample with a label is correct if its largest output is the one of the
-/// label. With binary_crossentropy and target values, each sample adds the share of its outputs that are on the same
-/// side of 1/2 as their targets. With other losses of values, `correct` is 0.
+/// Sums over the samples of a batch, or of this engine's part of it, or over their labelled pixels; divide by their
+/// number to get means. With several outputs, `loss` is the sum of their losses, each multiplied by its weight in
+/// engine_options::loss_weights, and `correct` is for the network's result. A sample with a label is correct if its
+/// largest output is the one of the label. With binary_crossentropy and target values, each sample adds the share of
+/// its outputs that are on the same side of 1/2 as their targets. With other losses of values, `correct` is 0.
 struct batch_metrics {
   double loss = 0;
   double correct = 0;
@@ -116,8 +116,9 @@ class engine {
   virtual void start_epoch(int /*program*/, int /*epoch*/, std::int64_t /*step*/) {}
 
   /// Builds the operations and the memory of a plan, and returns the number of the resulting program; equal arguments
-  /// give the same number. The loss is the mean over the whole batch. Throws option_error if the loss does not accept
-  /// this kind of targets, and executor_error if the executor lacks a kernel for the loss.
+  /// give the same number. The gradients are those of the mean loss over `part.whole` samples or, with a class per
+  /// pixel, over batch_view::labelled pixels. Throws option_error if the loss does not accept this kind of targets, and
+  /// executor_error if the executor lacks a kernel for the loss.
   virtual int prepare(mode m, batch_part part, per_output<target_kind> targets = target_kind::classes) = 0;
   /// Runs one step on a batch of exactly the size for which the program was prepared. All engines of a group must run
   /// the step at the same time.

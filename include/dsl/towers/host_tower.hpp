@@ -12,6 +12,7 @@
 namespace dsl::detail::TYPENET_MODE {
 
 /// A tower of an engine in host memory. Its batch_norms exchange means and variances with those of the other towers.
+/// Gradients are summed elsewhere: see in_process.hpp.
 template <class T>
 class host_tower final : public host::tower<T> {
  public:

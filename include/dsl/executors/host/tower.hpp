@@ -40,8 +40,8 @@ struct sample_sums {
 };
 
 /// Exchanges the moments of batch_norm for an engine in host memory that is one of several towers, each of which trains
-/// on a part of the batch. The engine computes in the type T. This is an interface, so that an engine for one device
-/// need not compile the implementation, towers/host_tower.hpp.
+/// on a part of the batch. Gradients are summed by the communicator instead. The engine computes in the type T. This is
+/// an interface, so that an engine for one device need not compile the implementation, towers/host_tower.hpp.
 template <class T>
 class tower {
  public:

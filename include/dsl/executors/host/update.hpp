@@ -15,7 +15,7 @@ struct update_call {
   update_rule const* rule;
   double learning_rate;
   std::uint64_t step;  // of the whole training, from 0
-  double scale;        // factor for gradients
+  double scale;        // factor for gradients, from clipping by norm; 1 otherwise
   T* p;
   T const* gradient;
   T* slots;
