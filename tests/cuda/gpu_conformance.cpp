@@ -12,6 +12,7 @@
 #include "support/gpu/frozen.hpp"
 #include "support/gpu/graph_nodes.hpp"
 #include "support/gpu/norms.hpp"
+#include "support/gpu/operations.hpp"
 #include "support/gpu/pools.hpp"
 #include "support/gpu/products.hpp"
 #include "support/gpu/scaled.hpp"
@@ -134,6 +135,8 @@ constexpr group all_groups[] = {
      [](gpu const& on, settings const&, ledger& l) { check_layers(on, l); }},
     {"norms", "networks with normalisations within a sample, beside the reference in double", false,
      [](gpu const& on, settings const&, ledger& l) { check_norms(on, l); }},
+    {"operations", "networks with the operations that have a fixture, in the same way", false,
+     [](gpu const& on, settings const&, ledger& l) { check_operations(on, l); }},
     {"pools", "small networks whose pools have padding, ceil_mode or different strides, in the same way", false,
      [](gpu const& on, settings const&, ledger& l) { check_pools(on, l); }},
     {"products", "networks with multiply, channel_scale, softmax2d and all activations, in the same way", false,

@@ -48,10 +48,11 @@ struct launches_of_sample {
     dsl::graph_view graph{};
   } parts;
   storage type;
+  std::string last{};  // the name of the last kernel
   int batch() const { return 64; }
   template <class... A>
   void launch(kernel_spec<A...> const& spec, std::type_identity_t<A>...) {
-    all_.add(spec);
+    all_.add(spec), last = spec.function;
   }
 
  private:
@@ -125,8 +126,10 @@ dsl_test::kernels_of_plan specs_of(storage t, bool direct_convolutions) {
       for (dsl::test::sample const& s : dsl::test::fixture<Kind>::samples()) {
         launches_of_sample r{all, s, t};
         own_kernels<Kind>::forward(r, {});
+        REQUIRE(r.last == own_kernels<Kind>::forward_kernel);
         std::swap(r.at.from, r.at.to);
         own_kernels<Kind>::backward(r, {});
+        REQUIRE(r.last == own_kernels<Kind>::backward_kernel);
       }
   });
   for (int const channels : {16, 7}) all.add(kernels::channel_shuffle(t, 640, channels, 2, place, {channels}, true));

@@ -3,8 +3,7 @@
 #include "cuda/agreement.hpp"
 #include "operations/all.hpp"
 #include "support/catch.hpp"
-
-#include <dsl/executors/cuda/kernel_table.hpp>
+#include "support/gpu/operations.hpp"
 
 using namespace dsl;
 using dsl::test::keras_rules;
@@ -28,3 +27,18 @@ void agree_on_all() {
 
 TEST_CASE("cuda agrees with reference: operations with a fixture, and full lanes", "[cuda]") { agree_on_all<16>(); }
 TEST_CASE("cuda agrees with reference: operations with a fixture, and odd channels", "[cuda]") { agree_on_all<5>(); }
+
+TEST_CASE("gpu checks: a good executor passes those of operations with a fixture", "[gpu]") {
+  dsl_test::add_all_kernels();
+  dsl_test::simulated_device device({.seed = 9});
+  dsl::test::ledger l;
+  dsl::test::gpu const on{.calls = device.api(), .workspace_limit = 1 << 18};
+  dsl::test::check_operations(on, l);
+  CHECK(device.report() == "");
+  CHECK(l.findings().size() > 3 * 7 * 10);
+  for (dsl::test::finding const& f : l.findings()) {
+    INFO(f.what << ": measured " << f.measured << ", bound " << f.bound << " " << f.note);
+    CHECK(f.is != dsl::test::finding::verdict::bad);
+    CHECK(f.values > 0);
+  }
+}

@@ -4,6 +4,7 @@
 #include "../../benchmarks/cuda_step.hpp"
 #include "../../benchmarks/gpu_time_model.hpp"
 
+#include "operations/joined.hpp"
 #include "support/catch.hpp"
 #include "support/gpu/further_convolutions.hpp"
 #include "support/moving_networks.hpp"
@@ -88,6 +89,13 @@ TEST_CASE("launches of layers that move numbers are predicted as they are record
   CHECK(device.report() == "");
 }
 
+TEST_CASE("launches of operations with a fixture are predicted as they are recorded", "[gpu]") {
+  dsl_test::add_all_kernels();
+  dsl_test::simulated_device device({.seed = 2});
+  predicts_a_training_step<test::joined_fixtures>(device);
+  CHECK(device.report() == "");
+}
+
 TEST_CASE("launches of grouped, dilated and transposed convolutions are predicted as they are recorded", "[gpu]") {
   dsl_test::add_all_kernels();
   dsl_test::simulated_device device({.seed = 2});
@@ -110,7 +118,6 @@ TEST_CASE("launches of normalisations within a sample are predicted as they are 
   dsl_test::simulated_device device({.seed = 2});
   predicts_a_training_step<test::normed_network>(device);
   predicts_a_training_step<test::responding_network>(device);
-  predicts_a_training_step<test::heads_network>(device);
   predicts_a_training_step<test::frozen_norms_network>(device);
   CHECK(device.report() == "");
 }

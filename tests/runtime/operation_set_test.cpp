@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A program with the headers alone holds the code for its networks' operations only. Compares the bits of such engines
 // with those of engines that hold everything, for networks that together have all operations.
-#include "operations/all.hpp"
+#include "operations/joined.hpp"
 #include "support/catch.hpp"
 
 #include <dsl/dsl.hpp>
@@ -46,31 +46,7 @@ using text = network<token_numbers<6>, embedding<20, 8>, position_embedding, poi
                      flatten, dense<10>, softmax>;
 using waves = network<sequence<2, 12>, conv1d<4, 3>, lstm<4>, gru<4, last_step>, dense<10>, softmax>;
 
-template <class... Bodies>
-using joined_bodies = network<image<3, 4, 4>, conv2d<16, 3>, Bodies..., flatten, dense<10>, softmax>;
-/// Returns a network with the first body of each operation that has a fixture.
-constexpr auto joined_fixtures() {
-  constexpr auto with = []<class... Before, class... Layers, class... Others>(types<Before...>,
-                                                                              types<types<Layers...>, Others...>) {
-    return types<Before..., conv2d<16, 1>, Layers...>{};
-  };
-  constexpr auto next = [=]<op Kind, class Before>(Before before) {
-    if constexpr (test::has_fixture<Kind>)
-      return with(before, typename test::fixture<Kind>::template bodies<16>{});
-    else
-      return before;
-  };
-  constexpr auto all = [=]<int Kind>(auto self, auto before) {
-    if constexpr (Kind < operations::count)
-      return self.template operator()<Kind + 1>(self, next.template operator()<static_cast<op>(Kind)>(before));
-    else
-      return before;
-  };
-  return []<class... Layers>(types<Layers...>) {
-    return joined_bodies<Layers...>{};
-  }(all.template operator()<0>(all, types<>{}));
-}
-using fixtures = decltype(joined_fixtures());
+using fixtures = test::joined_fixtures;
 
 /// The operations of which the networks above have none: input has no code, custom operations bring their own, and
 /// transfer needs several devices.

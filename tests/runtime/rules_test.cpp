@@ -218,9 +218,9 @@ TEST_CASE("rules: one wrong number breaks the rule about it, at its node", "[rul
 TEST_CASE("rules: operations on channels, pixels and tokens have rules of their own", "[rules]") {
   using picture = network<image<8, 8, 8>, group_norm<2>, multiply<identity, sequential<global_avg_pool2d, relu>>,
                           local_response_norm<3>, channel_shuffle<4>, upsample2d<2>, zero_pad2d<1>,
-                          conv2d_transpose<8, 2, stride<2>>, channel_slice<2, 4>, merge_pixels<2>, flatten, dense<3>>;
+                          conv2d_transpose<8, 2, stride<2>>, channel_slice<2, 4>, flatten, dense<3>>;
   using sentence = network<token_numbers<6>, embedding<20, 8>, position_embedding, class_token, pointwise_dense<24>,
-                           attention<2>, transpose_tokens, token_slice<1, 3>, flatten, dense<3>>;
+                           attention<2>, token_slice<1, 3>, flatten, dense<3>>;
   using waves = network<sequence<2, 12>, lstm<4>, flatten, dense<3>>;
   using grown = std::function<void(changeable&, node&)>;
   grown const wider = [](changeable& c, node const& n) { ++c.output(n).shape.width; };
@@ -230,9 +230,9 @@ TEST_CASE("rules: operations on channels, pixels and tokens have rules of their 
   CHECK(broken_by<waves>([](changeable&) {}).first == rule::holds);
 
   for (op const kind : {op::group_norm, op::multiply, op::local_response_norm, op::channel_shuffle, op::zero_pad2d,
-                        op::merge_pixels, op::upsample_nearest})
+                        op::upsample_nearest})
     check_broken<picture>(rule::shapes_follow_from_operands, kind, deeper);
-  for (op const kind : {op::class_token, op::position_embedding, op::attention, op::transpose_tokens})
+  for (op const kind : {op::class_token, op::position_embedding, op::attention})
     check_broken<sentence>(rule::shapes_follow_from_operands, kind, deeper);
   check_broken<sentence>(rule::shapes_follow_from_operands, op::embedding, wider);
   check_broken<waves>(rule::shapes_follow_from_operands, op::lstm, wider);
@@ -311,11 +311,6 @@ TEST_CASE("rules: a node of an import is checked against its operands", "[rules]
   CHECK(breaks(rule::slice_is_in_the_tokens, {.kind = op::token_slice, .first_channel = -1}, {row}, {12, 1, 1}).found ==
         -1);
   CHECK(strays({.kind = op::upsample_nearest}, {image}, {4, 4, 17}) == shape{4, 8, 16});
-  holds({.kind = op::merge_pixels}, {image}, {16, 4, 4});
-  holds({.kind = op::merge_pixels}, {image}, image);  // of 1x1 pixels
-  CHECK(breaks(rule::windows_fill_the_image, {.kind = op::merge_pixels}, {image}, {4, 16, 16}).wanted == 0);
-  for (shape const& odd : {shape{4, 9, 8}, shape{4, 8, 9}})
-    CHECK(breaks(rule::windows_fill_the_image, {.kind = op::merge_pixels}, {odd}, {16, 4, 4}).wanted == 2);
   CHECK(breaks(rule::embedding_reads_token_numbers, {.kind = op::embedding, .groups = 9}, {{2, 1, 5}}, {3, 1, 5},
                {kernel_of(9, 3)})
             .first == shape{2, 1, 5});
@@ -401,7 +396,6 @@ TEST_CASE("rules: an attention of an import has whole heads, and windows that fi
     std::vector<parameter> own;
     if (kind == op::window_attention) own = {kernel_of((2 * w.height - 1) * (2 * w.width - 1), heads)};
     if (kind == op::bounded_window_attention) in.push_back(biases);
-    if (kind == op::head_norm) own = {{.role = role::gamma, .dims = {heads, 1, 1, 1}}};
     return verdict_on({.kind = kind, .window = w, .groups = heads}, in, out, own);
   };
   shape const out{4, 8, 8}, biases{2, 7, 7};
@@ -426,8 +420,6 @@ TEST_CASE("rules: an attention of an import has whole heads, and windows that fi
     CHECK(attends(kind, 2, {4, 4, 1, 0, 0, 0, 2, 3}, out, biases).found == -1);  // pixels that are too far apart
   }
   CHECK(attends(op::bounded_window_attention, 2, whole, out, {2, 7, 6}).first == biases);
-  CHECK(attends(op::head_norm, 2, {}, image).holds());
-  CHECK(attends(op::head_norm, 3, {}, image).broken == rule::attention_has_whole_heads);
 
   for (shape const& offsets : {shape{2, 7, 7}, shape{2, 1, 3}})
     CHECK(verdict_on({.kind = op::window_offsets}, {image}, offsets).holds());

@@ -24,23 +24,21 @@ using enlarging_network =
             silu, add<upsample2d<3, interpolation::bilinear>, sequential<conv2d<16, 1>, upsample2d<3>>>, avg_pool2d<6>,
             flatten, dense<4>, softmax>;
 
-/// merge_pixels, class_token, position_embedding, token_slice and transpose_tokens, as in a vision transformer whose
-/// tokens are mixed: of tensors whose gradients several branches add to, and into slices of a concat's buffer.
-using token_network =
-    network<image<3, 8, 6>, conv2d<4, 3>, concat<merge_pixels<2>, max_pool2d<2>>, pointwise_dense<16>, class_token,
-            position_embedding, residual<transpose_tokens, pointwise_dense<13>, silu, transpose_tokens>,
-            add<identity, position_embedding, sequential<pointwise_dense<16>, position_embedding>>,
-            concat<token_slice<0>, token_slice<12>, sequential<token_slice<2, 4>, merge_pixels<1>, global_avg_pool2d>>,
-            flatten, dense<4>, softmax>;
+/// class_token, position_embedding and token_slice, as in a vision transformer: of tensors whose gradients several
+/// branches add to, and into slices of a concat's buffer.
+using token_network = network<image<3, 8, 6>, conv2d<4, 3>, concat<avg_pool2d<2>, max_pool2d<2>>, pointwise_dense<16>,
+                              class_token, position_embedding, residual<pointwise_dense<16>, silu>,
+                              add<identity, position_embedding, sequential<pointwise_dense<16>, position_embedding>>,
+                              concat<token_slice<0>, token_slice<12>, sequential<token_slice<2, 4>, global_avg_pool2d>>,
+                              flatten, dense<4>, softmax>;
 /// Has these operations with odd channels; the learnt token comes directly after the image.
 using odd_token_network =
     network<image<5, 3, 3>, class_token, position_embedding, leaky_relu<>,
-            concat<transpose_tokens, sequential<conv2d<5, 1>, transpose_tokens, position_embedding>>, flatten, dense<4>,
-            softmax>;
+            concat<position_embedding, sequential<conv2d<5, 1>, position_embedding>>, flatten, dense<4>, softmax>;
 
 /// Learnt tokens, most of which are frozen.
-using frozen_tokens_network = network<image<5, 3, 3>, conv2d<8, 1>, frozen<class_token, position_embedding>,
-                                      add<identity, frozen<position_embedding>>, silu, transpose_tokens,
-                                      position_embedding, flatten, dense<4>, softmax>;
+using frozen_tokens_network =
+    network<image<5, 3, 3>, conv2d<8, 1>, frozen<class_token, position_embedding>,
+            add<identity, frozen<position_embedding>>, silu, position_embedding, flatten, dense<4>, softmax>;
 
 }  // namespace dsl::test

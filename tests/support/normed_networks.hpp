@@ -23,16 +23,10 @@ using responding_network =
             residual<local_response_norm<31, 2.0, 0.5>>, conv2d<7, 1>, local_response_norm<1>, avg_pool2d<2, 2>,
             flatten, dense<4>, softmax>;
 
-/// head_norm: of heads with odd and with even numbers of channels, of a slice, and of a tensor whose gradient two
-/// branches add to.
-using heads_network =
-    network<image<3, 8, 7>, conv2d<18, 3>, head_norm<2>, concat<sequential<conv2d<48, 1>, head_norm<2>>, conv2d<7, 1>>,
-            conv2d<24, 1>, residual<head_norm<1>>, avg_pool2d<2, 2>, silu, flatten, dense<4>, softmax>;
-
 /// All of these with frozen parameters, behind and before layers that are trained.
 using frozen_norms_network =
-    network<image<3, 8, 7>, frozen<conv2d<8, 3>, group_norm<2>>, silu, conv2d<18, 3>,
-            frozen<layer_norm<>, head_norm<1>>, conv2d<8, 1>, frozen<local_response_norm<3, 0.9>, group_norm<2>>,
-            conv2d<4, 3>, avg_pool2d<2, 2>, flatten, frozen<layer_norm<>>, dense<4>, softmax>;
+    network<image<3, 8, 7>, frozen<conv2d<8, 3>, group_norm<2>>, silu, conv2d<18, 3>, frozen<layer_norm<>>,
+            conv2d<8, 1>, frozen<local_response_norm<3, 0.9>, group_norm<2>>, conv2d<4, 3>, avg_pool2d<2, 2>, flatten,
+            frozen<layer_norm<>>, dense<4>, softmax>;
 
 }  // namespace dsl::test

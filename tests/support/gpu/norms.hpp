@@ -16,8 +16,6 @@ inline void check_norms(gpu const& on, ledger& l) {
     check_agreement(on.untimed(), l, "local_response_norm", responding_network::view(), keras_rules, 4, 3, p);
     check_gradients(on.untimed(), l, "local_response_norm", responding_network::view(), 4,
                     {{p, bounds_of(p).gradient}});
-    check_agreement(on.untimed(), l, "head_norm", heads_network::view(), keras_rules, 4, 3, p);
-    check_gradients(on.untimed(), l, "head_norm", heads_network::view(), 4, {{p, bounds_of(p).gradient}});
     check_agreement(on.untimed(), l, "frozen normalisations", frozen_norms_network::view(), keras_rules, 4, 3, p,
                     &draw_frozen);
   }
