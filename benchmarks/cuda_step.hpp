@@ -140,9 +140,14 @@ class measured_step {
     if (resident()) engine_->start_epoch(program_, 0, 0);
   }
   void run(bool bring = false) {
-    engine_->run(program_, {bring && !resident() ? images_.data() : nullptr,
-                            bring && !resident() && request_.train ? labels_.data() : nullptr, request_.batch, step_++,
-                            request_.train ? 1e-3 : 0});
+    bool const brings = bring && !resident();
+    float const* const images = brings ? images_.data() : nullptr;
+    target_view const target{.labels = brings && request_.train ? labels_.data() : nullptr};
+    engine_->run(program_, {.inputs = {&images, 1},
+                            .targets = {&target, 1},
+                            .size = request_.batch,
+                            .step = step_++,
+                            .learning_rate = request_.train ? 1e-3 : 0});
   }
   void wait() {
     if (request_.train)

@@ -53,7 +53,13 @@ class side {
 
   void step(bool counts) {
     double const wall = milliseconds(CLOCK_MONOTONIC), processor = milliseconds(CLOCK_PROCESS_CPUTIME_ID);
-    engine_->run(program_, {images_.data(), labels_.data(), static_cast<int>(labels_.size()), steps_++, 1e-3});
+    float const* const images = images_.data();
+    dsl::target_view const target{.labels = labels_.data()};
+    engine_->run(program_, {.inputs = {&images, 1},
+                            .targets = {&target, 1},
+                            .size = static_cast<int>(labels_.size()),
+                            .step = steps_++,
+                            .learning_rate = 1e-3});
     if (!counts) return;
     wall_.push_back(milliseconds(CLOCK_MONOTONIC) - wall);
     processor_.push_back(milliseconds(CLOCK_PROCESS_CPUTIME_ID) - processor);

@@ -46,11 +46,17 @@ int main(int argc, char** argv) {
   dsl::detail::random_stream random(1, dsl::detail::purpose::user, 0);
   for (float& v : images) v = random.uniform(-1.7F, 1.7F);
   for (std::int32_t& l : labels) l = static_cast<std::int32_t>(random.below(10));
+  float const* const input = images.data();
+  dsl::target_view const target{.labels = labels.data()};
   std::vector<double> times;
   for (int s = 0; s < warmup + steps; ++s) {
     auto const begin = std::chrono::steady_clock::now();
-    engine.run(program, {images.data() + share.first * 3 * 32 * 32, labels.data() + share.first, share.size,
-                         static_cast<std::uint64_t>(s), 5e-3});
+    engine.run(program, {.inputs = {&input, 1},
+                         .targets = {&target, 1},
+                         .size = share.size,
+                         .step = static_cast<std::uint64_t>(s),
+                         .learning_rate = 5e-3,
+                         .first = share.first});
     if (s >= warmup) times.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   }
   std::sort(times.begin(), times.end());

@@ -66,7 +66,13 @@ class side {
   }
 
  private:
-  void step() { trainer_.engine().run(program_, {images_.data(), labels_.data(), batch_, steps_++, 5e-3}); }
+  void step() {
+    float const* const input = images_.data();
+    dsl::target_view const target{.labels = labels_.data()};
+    trainer_.engine().run(
+        program_,
+        {.inputs = {&input, 1}, .targets = {&target, 1}, .size = batch_, .step = steps_++, .learning_rate = 5e-3});
+  }
 
   dsl::trainer trainer_;
   int batch_;

@@ -61,7 +61,7 @@ int main(int argc, char** argv) try {
     double const wall = seconds(CLOCK_MONOTONIC), cpu = seconds(CLOCK_PROCESS_CPUTIME_ID);
     if (loads) {
       loader.start(epoch++);
-      while (dsl::batch const* const b = loader.next()) sum += sum_of(b->images, b->size * data.sample.size());
+      while (dsl::batch const* const b = loader.next()) sum += sum_of(b->inputs[0], b->size * data.sample.size());
     } else if (fits) {
       trainer.fit(data, {.epochs = 1, .batch_size = batch, .prefetch = 2 * loaders, .loader_threads = loaders});
     } else {

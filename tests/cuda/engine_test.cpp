@@ -17,6 +17,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "support/one_batch.hpp"
 #include "support/simulated_device/cudnn_backend.hpp"
 #include "support/simulated_device/cudnn_engines.hpp"
 #include "support/catch.hpp"
@@ -729,8 +730,8 @@ TEST_CASE("cuda: what can't be is refused", "[cuda]") {
     CHECK_THROWS_AS(e.run(p, data.view(0, 0)), option_error);
     drawn_batch const four(small::view(), 4, 1);
     float const weights[] = {1, 2, 1, 1};
-    batch_view weighted = four.view(0, 0);
-    weighted.weights = weights;
+    test::one_batch weighted = four.view(0, 0);
+    weighted.target.weights = weights;
     CHECK_THROWS_WITH(e.run(p, weighted), Catch::Contains("cuda: sample weights and class weights are not"));
     CHECK_THROWS_WITH(e.prepare(mode::training, 4, target_kind::pixel_classes),
                       Catch::Contains("found a class per pixel"));

@@ -195,10 +195,10 @@ TEMPLATE_TEST_CASE("pictures from the data set are the pipeline's", "[kernels]",
       REQUIRE(wanted);
       bool same = true;
       for (int n = 0; n < batch; ++n) {
-        CHECK(labels[static_cast<std::size_t>(n)] == wanted->labels[n]);
+        CHECK(labels[static_cast<std::size_t>(n)] == wanted->targets[0].labels[n]);
         for (int c = 0; c < 3; ++c)
           for (int i = 0; i < s.area(); ++i) {
-            float const w = wanted->images[n * s.size() + c * s.area() + i];
+            float const w = wanted->inputs[0][n * s.size() + c * s.area() + i];
             float const found = value_of(images[static_cast<std::size_t>((n * s.area() + i) * 3 + c)]);
             same = same && found == value_of(stored<TestType>(static_cast<double>(w)));
           }

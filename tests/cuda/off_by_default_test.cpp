@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/one_batch.hpp"
 #include "support/all_kernels.hpp"
 #include "support/catch.hpp"
 #include "support/drawn.hpp"
@@ -159,8 +160,8 @@ TEST_CASE("cuda: what does not fill a batch gets a program of its own", "[cuda]"
     CHECK_THROWS_WITH(e->run(training, data.view(0, 0)), Catch::Contains("prepared for 7 samples; found 5"));
     CHECK_THROWS_WITH(e->run(three, data.view(0, 0)), Catch::Contains("prepared for 3 samples; found 5"));
     e->run(seven, data.view(0, 0));
-    batch_view unlabelled = data.view(0, 0);
-    unlabelled.labels = nullptr, unlabelled.size = 4;  // the last labels are those of five samples
+    test::one_batch unlabelled = data.view(0, 0);
+    unlabelled.target.labels = nullptr, unlabelled.size = 4;  // the last labels are those of five samples
     CHECK_THROWS_WITH(e->run(seven, unlabelled), Catch::Contains("it must have labels"));
     CHECK_THROWS_AS(e->prepare(mode::evaluation, 0), option_error);
 
@@ -188,7 +189,7 @@ TEST_CASE("cuda: batches that are copied while a step runs give the same bits", 
         for (int const program : {training, evaluation, training}) {
           std::uint64_t staged = 0;
           for (std::uint64_t s = 0; s < 5; ++s) {
-            batch_view now = drawn_batch(small::view(), 6, 100 + s).view(s, 0.01);
+            test::one_batch now = drawn_batch(small::view(), 6, 100 + s).view(s, 0.01);
             drawn_batch const data(small::view(), 6, s);
             now = data.view(s, 0.01);
             now.staged = staged;
@@ -223,7 +224,7 @@ TEST_CASE("cuda: a batch other than the announced one is the one that runs", "[c
       int const program = e->prepare(mode::evaluation, 6);
       auto const loss_of = [&](std::uint64_t seed, std::uint64_t staged) {
         drawn_batch const data(small::view(), 6, seed);
-        batch_view v = data.view(0, 0);
+        test::one_batch v = data.view(0, 0);
         v.staged = staged;
         e->run(program, v);
         return e->metrics(program).loss;
@@ -262,8 +263,8 @@ TEST_CASE("cuda: only batches from the host are copied ahead", "[cuda]") {
     CHECK(e->stage(fed, batch.view(0, 0)) != 0);
     drawn_batch const seven(small::view(), 7, 1);
     CHECK_THROWS_AS(e->stage(fed, seven.view(0, 0)), option_error);
-    batch_view unlabelled = batch.view(0, 0);
-    unlabelled.labels = nullptr;
+    test::one_batch unlabelled = batch.view(0, 0);
+    unlabelled.target.labels = nullptr;
     CHECK_NOTHROW(e->stage(fed, unlabelled));  // with the labels of the batch announced before
     auto const off = made(device, small::view(), keras_rules, settings(precision::bf16));
     CHECK(off->stage(off->prepare(mode::training, 8), batch.view(0, 0)) == 0);

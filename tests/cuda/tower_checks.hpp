@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "support/one_batch.hpp"
+
 #include "cuda/tower_training.hpp"
 
 // Checks that hold for towers however their devices communicate. A null `collectives` means on the host.
@@ -105,8 +107,9 @@ inline void check_gradients(cu::api const& a, int count, precision p, cu::device
   };
   for (int i = 0; i < count; ++i) {
     batch_part const part = part_of(10, count, i, t.policy);
-    batch_view mine = data.view(7, 0);
-    mine.images += part.first * g.shape_of(g.nodes[0].output).size(), mine.labels += part.first, mine.size = part.size;
+    dsl::test::one_batch mine = data.view(7, 0);
+    mine.input += part.first * g.shape_of(g.nodes[0].output).size();
+    mine.target.labels += part.first, mine.size = part.size;
     single->run(single->prepare(mode::training, part), mine);
     for (int k = 0; k < g.size.parameters; ++k) {
       if (!g.parameters[k].trainable()) continue;
@@ -156,8 +159,8 @@ inline void check_resident(cu::api const& a, int count, int batch, bool shuffle,
     loader.start(epoch, first);
     own->start_epoch(resident, epoch, first);
     while (auto const* x = loader.next()) {
-      fed->run(program, {x->images, x->labels, batch, step, 0.01});
-      own->run(resident, {nullptr, nullptr, batch, step, 0.01});
+      fed->run(program, dsl::test::one_batch{x->inputs[0], x->targets[0], batch, step, 0.01});
+      own->run(resident, {.size = batch, .step = step, .learning_rate = 0.01});
       INFO("step " << step);
       CHECK(own->metrics(resident).loss == approx(fed->metrics(program).loss).epsilon(1e-6));
       ++step;

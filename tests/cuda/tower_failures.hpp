@@ -165,7 +165,7 @@ inline void check_unequal_devices(simulated_device& device, cu::api const& a,
   int const program = e->prepare_resident(few, {}, 4, true);
   REQUIRE(program >= 0);
   e->start_epoch(program, 0, 0);
-  e->run(program, {nullptr, nullptr, 4, 0, 0.01});
+  e->run(program, {.size = 4, .learning_rate = 0.01});
   CHECK(e->metrics(program).loss > 0);
   CHECK(parameters_of(e->at(1)) == parameters_of(*e));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tests several CUDA engines on several simulated devices that communicate through the host.
+#include "support/one_batch.hpp"
 #include "support/catch.hpp"
 #include "support/extent.hpp"
 
@@ -94,7 +95,7 @@ TEST_CASE("cuda towers evaluate and predict every sample once", "[cuda][towers]"
         long const before = device.calls("cudaGraphInstantiate");
         int const inference = e->prepare(mode::inference, size), evaluation = e->prepare(mode::evaluation, size);
         if (e == many.get()) recorded[fills] += device.calls("cudaGraphInstantiate") - before;
-        e->run(inference, {data.images.data(), nullptr, size, 0, 0});
+        e->run(inference, dsl::test::one_batch{data.images.data(), {}, size, 0, 0});
         results.emplace_back(static_cast<std::size_t>(5 * size));
         e->read_result(inference, results.back().data());
         e->run(evaluation, data.view(0, 0));
@@ -265,9 +266,9 @@ TEST_CASE("cuda: parts that can't be are refused", "[cuda][towers]") {
     CHECK_THROWS_AS(one->run(7, {}), option_error);
     int const program = one->prepare(mode::training, 2);
     drawn_batch const data(tiny::view(), 2, 1);
-    CHECK_THROWS_AS(one->run(program, {data.images.data(), nullptr, 2, 0, 0}), option_error);
+    CHECK_THROWS_AS(one->run(program, dsl::test::one_batch{data.images.data(), {}, 2, 0, 0}), option_error);
     one->run(program, data.view(0, 0));
-    one->run(program, {nullptr, nullptr, 2, 0, 0});  // the current ones
+    one->run(program, {.size = 2});  // the current ones
     auto const many = towers_on(simulated_cuda(device.api(), 2), tiny::view(), keras_rules, {.count = 2});
     CHECK_THROWS_AS(many->at(1).prepare(mode::evaluation, {0, 4, 4}), option_error);
     CHECK_THROWS_WITH(towers_on(simulated_cuda(device.api(), 2), tiny::view(), keras_rules, {.count = 3}),

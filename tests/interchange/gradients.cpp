@@ -103,11 +103,9 @@ void run(graph_view const& g, char** word) {
   bool const by_pixel = g.shape_of(g.result()).area() > 1;
   engine& e = t.engine();
   int const program = e.prepare(mode::training, batch, by_pixel ? target_kind::pixel_classes : target_kind::classes);
-  e.run(program, {.images = pictures.data(),
-                  .labels = labels.data(),
-                  .size = batch,
-                  .learning_rate = rate,
-                  .labelled = static_cast<long long>(labels.size())});
+  float const* const input = pictures.data();
+  target_view const target{.labels = labels.data(), .labelled = static_cast<long long>(labels.size())};
+  e.run(program, {.inputs = {&input, 1}, .targets = {&target, 1}, .size = batch, .learning_rate = rate});
   save_safetensors(t, word[6]);
 }
 

@@ -260,7 +260,7 @@ row run(dsl::dataset const& data, dsl::pipeline_options const& options) {
   row all;
   for (int epoch = 0; epoch < 2; ++epoch)
     for (loader.start(epoch); auto const* b = loader.next();)
-      all.insert(all.end(), b->images, b->images + b->size * data.sample.size());
+      all.insert(all.end(), b->inputs[0], b->inputs[0] + b->size * data.sample.size());
   return all;
 }
 }  // namespace

@@ -320,8 +320,8 @@ everything run(dsl::batch_loader& loader, int epochs) {
   auto const picture = loader.data().sample.size();
   for (int epoch = 0; epoch < epochs; ++epoch)
     for (loader.start(epoch); auto const* b = loader.next();) {
-      all.images.insert(all.images.end(), b->images, b->images + b->size * picture);
-      all.labels.insert(all.labels.end(), b->labels, b->labels + b->size);
+      all.images.insert(all.images.end(), b->inputs[0], b->inputs[0] + b->size * picture);
+      all.labels.insert(all.labels.end(), b->targets[0].labels, b->targets[0].labels + b->size);
       all.samples.insert(all.samples.end(), b->samples, b->samples + b->size);
       all.firsts.push_back(b->first);
       all.sizes.push_back(b->size);
@@ -396,7 +396,7 @@ TEST_CASE("an epoch can begin in its middle, and be left there", "[pipeline]") {
         data, {.batch_size = 7, .seed = 5, .augment = dawdling_shift{}, .prefetch = prefetch, .threads = 2}};
     REQUIRE(loader.next() == nullptr);  // before the first start()
     std::vector<std::vector<float>> whole;
-    for (loader.start(4); auto const* b = loader.next();) whole.emplace_back(b->images, b->images + b->size * 70);
+    for (loader.start(4); auto const* b = loader.next();) whole.emplace_back(b->inputs[0], b->inputs[0] + b->size * 70);
     REQUIRE(loader.next() == nullptr);
     REQUIRE(whole.size() == 9);
     for (std::int64_t from = 0; from <= 9; ++from) {
@@ -406,7 +406,7 @@ TEST_CASE("an epoch can begin in its middle, and be left there", "[pipeline]") {
       auto step = static_cast<std::size_t>(from);
       while (auto const* b = loader.next()) {
         REQUIRE(b->first == static_cast<std::int64_t>(step) * 7);
-        REQUIRE(std::vector<float>(b->images, b->images + b->size * 70) == whole[step++]);
+        REQUIRE(std::vector<float>(b->inputs[0], b->inputs[0] + b->size * 70) == whole[step++]);
       }
       REQUIRE(step == 9);
     }

@@ -2,6 +2,7 @@
 // Compares every layer's gradients, in double, with finite differences of the loss of the forward pass, including
 // dropout's mask and the batch's own moments.
 #include "operations/all.hpp"
+#include "support/one_batch.hpp"
 #include "support/catch.hpp"
 #include "support/extent.hpp"
 #include "support/larger.hpp"
@@ -69,7 +70,7 @@ class differentiable {
     host::program<double> const& p = host_.prepared(program_);
     std::memset(p.activations->data(), 0xff, static_cast<std::size_t>(p.activations->bytes()));
     std::copy(pictures_.begin(), pictures_.end(), host_.input_data(program_));
-    engine_->run(program_, {nullptr, labels_.data(), q_.batch, 5, 0.0, values_.data()});
+    engine_->run(program_, test::one_batch{nullptr, {labels_.data(), values_.data()}, q_.batch, 5, 0.0});
     return engine_->metrics(program_).loss / q_.batch;
   }
 
@@ -669,7 +670,7 @@ TEST_CASE("a step with learning rate 0 changes running statistics and nothing el
     std::vector<float> pictures(2 * 2 * 5 * 5);
     for (std::size_t i = 0; i < pictures.size(); ++i) pictures[i] = static_cast<float>(i % 7) - 3;
     std::int32_t const labels[] = {0, 2};
-    e->run(program, {pictures.data(), labels, 2, 0, 0.0});
+    e->run(program, test::one_batch{pictures.data(), {labels}, 2, 0, 0.0});
     auto const after = all();
     for (std::size_t k = 0; k < before.size(); ++k) {
       parameter const& p = e->graph().parameters[k];

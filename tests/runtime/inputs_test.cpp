@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "support/one_batch.hpp"
 #include "support/catch.hpp"
 #include "support/words.hpp"
 
@@ -99,12 +100,12 @@ TEST_CASE("inputs: batches bring all of them, normalised") {
     batch_loader loader(train, {.batch_size = 2, .shuffle = false, .cache = cache, .values = 1});
     loader.start(0);
     batch const& b = *loader.next();
-    REQUIRE(b.further);
-    CHECK(std::vector<float>(b.further[0], b.further[0] + 4) == std::vector<float>{-1, 0, 1, 0});
+    REQUIRE(b.inputs.size() > 1);
+    CHECK(std::vector<float>(b.inputs[1], b.inputs[1] + 4) == std::vector<float>{-1, 0, 1, 0});
   }
   batch_loader loader(test, {.batch_size = 1, .values = 1});
   loader.start(0);
-  CHECK(loader.next()->further[0][1] == 1);
+  CHECK(loader.next()->inputs[1][1] == 1);
   CHECK(fingerprint(train) != fingerprint(with_input(in_memory_values({1}, {1, 3}, 1, {0, 0}), "c", {1}, {1, 2})));
 }
 
@@ -210,8 +211,8 @@ TEST_CASE("inputs: what does not fit is refused") {
   CHECK(t.steps() == steps);
   refuses<option_error>([&] { t.predict_on_batch(p.pictures, y); }, {"predict_on_batch", "besides the first"});
   int const program = t.engine().prepare(mode::inference, 4);
-  refuses<option_error>([&] { t.engine().run(program, {.images = p.pictures.data(), .size = 4}); },
-                        {"the network has 3 inputs; found only the first", ".further"});
+  refuses<option_error>([&] { t.engine().run(program, test::one_batch{p.pictures.data(), {}, 4}); },
+                        {"the network's 3 inputs; found 1", ".inputs"});
   refuses<data_error>([&] { t.predict_on_batch({{"", p.pictures}, {"row", p.rows}}, y); },
                       {"the input \"map\" is missing"});
   refuses<data_error>(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tests the memory of a step: the arena has exactly the size that the type says, and no step after the first allocates.
+#include "support/one_batch.hpp"
 #include "support/catch.hpp"
 #include "support/sanitized.hpp"
 
@@ -99,9 +100,9 @@ TEMPLATE_TEST_CASE("reference: a step after the first allocates nothing", "[memo
     std::vector<float> result(4 * 5);
     for (mode m : {mode::training, mode::evaluation, mode::inference}) {
       int const program = e->prepare(m, 4);
-      e->run(program, {x.data(), labels, 4, 0, 0.1});
+      e->run(program, test::one_batch{x.data(), {labels}, 4, 0, 0.1});
       for (std::uint64_t step = 1; step < 4; ++step) {
-        CHECK(count([&] { e->run(program, {x.data(), labels, 4, step, 0.1}); }) == 0);
+        CHECK(count([&] { e->run(program, test::one_batch{x.data(), {labels}, 4, step, 0.1}); }) == 0);
         if (m != mode::inference) CHECK(count([&] { e->metrics(program); }) == 0);
         if (m == mode::inference) CHECK(count([&] { e->read_result(program, result.data()); }) == 0);
       }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Compares the native executor with reference in double, tensor by tensor, as tests/support/conformance.hpp explains,
 // with every instruction set of this processor.
+#include "support/one_batch.hpp"
 #include "support/conformance.hpp"
 #include "support/hard_numbers.hpp"
 #include "support/larger.hpp"
@@ -141,10 +142,10 @@ TEST_CASE("native: a prediction does not depend on the other samples of its batc
     initialize(*e, 4);
     std::vector<float> together(batch * 7), alone(7);
     int const all = e->prepare(mode::inference, batch), one = e->prepare(mode::inference, 1);
-    e->run(all, {x.data(), nullptr, batch});
+    e->run(all, test::one_batch{x.data(), {}, batch});
     e->read_result(all, together.data());
     for (int n = 0; n < batch; ++n) {
-      e->run(one, {x.data() + n * model::input.size(), nullptr, 1});
+      e->run(one, test::one_batch{x.data() + n * model::input.size(), {}, 1});
       e->read_result(one, alone.data());
       INFO(host::name_of(set) << ", sample " << n);
       CHECK(std::memcmp(alone.data(), together.data() + static_cast<std::size_t>(n) * 7, 7 * sizeof(float)) == 0);
@@ -322,7 +323,7 @@ TEST_CASE("native: packed kernels are kept until their parameters change, once f
   }
   auto const loss = [&](engine& one) {
     int const program = one.prepare(mode::training, 4);
-    one.run(program, {pictures.data(), labels, 4, 0, 0});
+    one.run(program, test::one_batch{pictures.data(), {labels}, 4, 0, 0});
     return one.metrics(program).loss;
   };
   write(0.01F);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Tests the allocations of oneDNN, which allocates when it executes a primitive; the caller tells whose an allocation
 // is.
+#include "support/one_batch.hpp"
 #include "support/catch.hpp"
 #include "support/sanitized.hpp"
 
@@ -120,7 +121,9 @@ void check_steps(graph_view const& g, int batch, int threads, char const* what) 
   std::vector<float> result(static_cast<std::size_t>(batch * 5));
   for (mode m : {mode::training, mode::evaluation, mode::inference}) {
     int const program = e->prepare(m, batch);
-    auto const step = [&](std::uint64_t s) { e->run(program, {x.data(), labels.data(), batch, s, 0.01}); };
+    auto const step = [&](std::uint64_t s) {
+      e->run(program, test::one_batch{x.data(), {labels.data()}, batch, s, 0.01});
+    };
     step(0);
     if (m != mode::training) step(0);
     step_cost const first = cost([&] { step(1); });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Compares the vector loop of every optimizer with its recurrence in double, and networks that oneDNN trains with
 // reference.
+#include "support/one_batch.hpp"
 #include "support/catch.hpp"
 #include "support/larger.hpp"
 #include "support/recurrences.hpp"
@@ -55,7 +56,7 @@ std::vector<float> trained(Executor const& on, update_rule const& rule, towers c
     std::vector<std::int32_t> labels;
     for (int i = 0; i < size * 192; ++i) images.push_back(static_cast<float>(std::sin(0.37 * i + 1.3 * s)));
     for (int n = 0; n < size; ++n) labels.push_back((n + s) % 3);
-    e->run(program, {images.data(), labels.data(), size, static_cast<std::uint64_t>(s), 0.005});
+    e->run(program, test::one_batch{images.data(), {labels.data()}, size, static_cast<std::uint64_t>(s), 0.005});
   }
   if (auto* group = dynamic_cast<detail::towers_engine*>(e.get()))
     for (int i = 1; i < t.count; ++i) CHECK(parameters_of(group->at(i)) == parameters_of(group->at(0)));

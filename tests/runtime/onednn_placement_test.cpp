@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "support/one_batch.hpp"
 #include "support/catch.hpp"
 
 #include <dsl/dsl.hpp>
@@ -126,7 +127,7 @@ TEST_CASE("oneDNN: a device has its share of the threads, and evaluation and inf
   for (auto* x : {e.get(), one.get()}) {
     initialize(*x, 3);
     int const program = x->prepare(mode::evaluation, 5);
-    x->run(program, {b.images.data(), b.labels.data(), 5, 0, 0});
+    x->run(program, test::one_batch{b.images.data(), {b.labels.data()}, 5, 0, 0});
     std::vector<float>& y = results[x == one.get()];
     y.resize(15);
     x->read_result(program, y.data());

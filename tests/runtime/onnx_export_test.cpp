@@ -7,6 +7,7 @@
 #include <onnx/checker.h>
 #include <onnx/shape_inference/implementation.h>
 
+#include "support/one_batch.hpp"
 #include "support/catch.hpp"
 #include "support/extent.hpp"
 #include "support/larger.hpp"
@@ -159,7 +160,7 @@ TEST_CASE("onnx: each further output is one of the file, under its name", "[onnx
   std::vector<float> pictures;
   for (int i = 0; i < 64; ++i) pictures.push_back(static_cast<float>(i % 7) / 7);
   int const program = t.engine().prepare(mode::inference, 2);
-  t.engine().run(program, {.images = pictures.data(), .size = 2});
+  t.engine().run(program, dsl::test::one_batch{pictures.data(), {}, 2});
   char const* const names[] = {"output", "early", "dropped", "inner", "outer"};
   for (int k = 0; k < 5; ++k) {
     INFO(names[k]);

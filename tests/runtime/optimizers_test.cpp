@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Compares optimizers with recurrences in double, written here as in Keras's and PyTorch's sources; also tests
 // gradients clipped on one device, on several and by towers, smoothed labels, invalid options, and a checkpoint.
+#include "support/one_batch.hpp"
 #include "support/catch.hpp"
 #include "support/recurrences.hpp"
 #include "support/words.hpp"
@@ -94,7 +95,7 @@ engine_options options_for(update_rule const& rule) {
 void train_step(engine& e, int s, int size, double rate = 0.05) {
   int const program = e.prepare(mode::training, size);
   batch_of const b = batch_at(e.graph(), s, size);
-  e.run(program, {b.images.data(), b.labels.data(), size, static_cast<std::uint64_t>(s), rate});
+  e.run(program, test::one_batch{b.images.data(), {b.labels.data()}, size, static_cast<std::uint64_t>(s), rate});
 }
 
 template <class Network>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "support/one_batch.hpp"
 #include "support/catch.hpp"
 #include "support/larger.hpp"
 #include "support/random_graph.hpp"
@@ -116,7 +117,7 @@ TEST_CASE("outputs: gradients are those of the weighted sum of losses, by finite
     for (int i = 0; i < 9; ++i) values.push_back(static_cast<float>(d.below(100)) / 100);
     std::vector<std::int32_t> const labels{2, 0, 1};
     auto const loss = [&] {
-      e->run(program, {.images = x.data(), .labels = labels.data(), .size = 3, .step = 4, .values = values.data()});
+      e->run(program, test::one_batch{x.data(), {labels.data(), values.data()}, 3, 4});
       return e->metrics(program).loss / 3;
     };
     double worst = 0, largest = 0;

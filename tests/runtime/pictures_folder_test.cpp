@@ -74,8 +74,8 @@ TEST_CASE("a folder's pictures are its classes' files, decoded and resized", "[p
   batch const* const b = loader.next();
   for (std::size_t i = 0; i < 12; ++i) {
     std::vector<float> const wanted = planes(all.files[i], 10, 8);
-    CHECK(std::vector<float>(b->images + i * 240, b->images + (i + 1) * 240) == wanted);
-    CHECK(b->labels[i] == static_cast<std::int32_t>(i / 4));
+    CHECK(std::vector<float>(b->inputs[0] + i * 240, b->inputs[0] + (i + 1) * 240) == wanted);
+    CHECK(b->targets[0].labels[i] == static_cast<std::int32_t>(i / 4));
   }
   picture_folder const whole = read_picture_folder(here.path.string(), {3, 8, 10}, {.centre = false});
   std::vector<float> room;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "support/one_batch.hpp"
 #include "support/catch.hpp"
 #include "support/words.hpp"
 
@@ -88,11 +89,11 @@ TEST_CASE("pixels: gradients are the loss's slopes") {
     initialize(e, 7);
     int const training = e.prepare(mode::training, 5, target_kind::pixel_classes);
     int const looking = e.prepare(mode::evaluation, 5, target_kind::pixel_classes);
-    batch_view const v{.images = b.images, .labels = b.labels, .size = 5, .labelled = b.labelled};
+    batch_view const v{.inputs = b.inputs, .targets = b.targets, .size = 5};
     e.run(training, v);  // a learning rate of 0
     auto const loss_now = [&] {
       e.run(looking, v);
-      return e.metrics(looking).loss / static_cast<double>(b.labelled);
+      return e.metrics(looking).loss / static_cast<double>(b.targets[0].labelled);
     };
     for (int k = 0; k < g.size.parameters; ++k)
       for (int i = 0; i < 4; ++i) {
@@ -122,21 +123,21 @@ TEST_CASE("pixels: labels move with their pictures") {
     batch const& b = *loader.next();
     std::int64_t with_class = 0;
     for (int i = 0; i < 90; ++i) {
-      if (b.images[i] != 0) CHECK(b.images[i] == static_cast<float>(b.labels[i] + 1));
-      with_class += b.labels[i] >= 0;
-      moved += b.labels[i] >= 0 && b.labels[i] != i % 30;
-      outside += b.labels[i] < 0;
+      if (b.inputs[0][i] != 0) CHECK(b.inputs[0][i] == static_cast<float>(b.targets[0].labels[i] + 1));
+      with_class += b.targets[0].labels[i] >= 0;
+      moved += b.targets[0].labels[i] >= 0 && b.targets[0].labels[i] != i % 30;
+      outside += b.targets[0].labels[i] < 0;
     }
-    CHECK(b.labelled == with_class);
+    CHECK(b.targets[0].labelled == with_class);
     for (int first = 0; first < 3; ++first) {  // a process with a part of the batch counts all of its labelled pixels
       batch_loader part(
           data,
           {.batch_size = 3, .drop_last = true, .augment = recipe, .prefetch = 0, .part_first = first, .part_size = 1});
       part.start(epoch);
       batch const& p = *part.next();
-      CHECK(p.labelled == with_class);
-      CHECK(std::vector<std::int32_t>(p.labels, p.labels + 30) ==
-            std::vector<std::int32_t>(b.labels + 30 * first, b.labels + 30 * first + 30));
+      CHECK(p.targets[0].labelled == with_class);
+      CHECK(std::vector<std::int32_t>(p.targets[0].labels, p.targets[0].labels + 30) ==
+            std::vector<std::int32_t>(b.targets[0].labels + 30 * first, b.targets[0].labels + 30 * first + 30));
     }
   }
   CHECK((moved > 100 && outside > 100));
@@ -295,12 +296,11 @@ TEST_CASE("pixels: what does not fit is refused") {
   CHECK(four.steps() == steps);
   for (mode const m : {mode::training, mode::evaluation}) {
     int const program = four.engine().prepare(m, 2, target_kind::pixel_classes);
-    refuses<option_error>(
-        [&] { four.engine().run(program, {.images = bare.reals(0), .labels = bare.labels(0), .size = 2}); },
-        {".labelled", "found -1"});
+    refuses<option_error>([&] { four.engine().run(program, test::one_batch{bare.reals(0), {bare.labels(0)}, 2}); },
+                          {".labelled", "found -1"});
   }
   int const predicting = four.engine().prepare(mode::inference, 2);
-  four.engine().run(predicting, {.images = bare.reals(0), .size = 2});
+  four.engine().run(predicting, test::one_batch{bare.reals(0), {}, 2});
 }
 
 TEST_CASE("pixels: a batch without a labelled pixel changes nothing") {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "support/one_batch.hpp"
 #include "support/catch.hpp"
 
 #include <dsl/dsl.hpp>
@@ -201,7 +202,7 @@ TEST_CASE("with micro-batches the devices of a chain run at the same time") {
   // on device 1.
   meeting::expect(1, 7);
   float const pictures[12] = {};
-  e->run(program, {pictures, nullptr, 3, 0, 0});
+  e->run(program, test::one_batch{pictures, {}, 3, 0, 0});
   CHECK(meeting::inside == 7);
   CHECK(meeting::met == 2);
 }
@@ -235,7 +236,7 @@ TEST_CASE("an evaluation or a prediction that fails ends nothing else") {
     std::vector<float> before(12), after(12);
     t.predict_on_batch(b.images.data(), 4, before.data());
     int const evaluation = t.engine().prepare(mode::evaluation, 4);
-    batch_view const batch{b.images.data(), b.labels.data(), 4, 0, 0};
+    test::one_batch const batch{b.images.data(), {b.labels.data()}, 4, 0, 0};
     for (int again = 0; again < 2; ++again) {
       fails::now = true;
       CHECK_THROWS_AS(t.predict_on_batch(b.images.data(), 4, after.data()), data_error);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "support/one_batch.hpp"
 #include "support/catch.hpp"
 #include "support/temporary_directory.hpp"
 #include "support/chained.hpp"
@@ -232,7 +233,9 @@ void train_step(engine& e, int s, int size) {
   std::vector<float> const x = pictures_of(s, size);
   std::vector<std::int32_t> y;
   for (int n = 0; n < size; ++n) y.push_back((n + s) % 3);
-  e.run(program, {x.data() + 192 * mine.first, y.data() + mine.first, mine.size, static_cast<std::uint64_t>(s), 0.02});
+  e.run(program,
+        test::one_batch{
+            x.data() + 192 * mine.first, {y.data() + mine.first}, mine.size, static_cast<std::uint64_t>(s), 0.02});
 }
 /// Returns the parameters of all towers after some steps.
 template <class Network, class T>

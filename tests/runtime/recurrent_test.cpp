@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Tests lstm and gru: outputs and gradients against PyTorch's, the plan's memory, bits for any number of threads, and
 // the names of weights.
+#include "support/one_batch.hpp"
 #include "support/catch.hpp"
 #include "support/random_graph.hpp"
 #include "support/trajectory.hpp"
@@ -65,11 +66,11 @@ std::vector<numbers> computed(Executor const& on) {
   std::vector<float> const wanted = stream<float>(51, 2 * Network::output.size());
   std::vector<float> y(wanted.size());
   int const predicts = e->prepare(mode::inference, 2);
-  e->run(predicts, {.images = x.data(), .size = 2});
+  e->run(predicts, test::one_batch{x.data(), {}, 2});
   e->read_result(predicts, y.data());
   std::vector<numbers> all{numbers(y.begin(), y.end())};
   int const trains = e->prepare(mode::training, 2, target_kind::values);
-  e->run(trains, {.images = x.data(), .size = 2, .values = wanted.data()});
+  e->run(trains, test::one_batch{x.data(), {.values = wanted.data()}, 2});
   for (int k = 0; k < g.size.parameters; ++k) {
     T const* const from = host.parameter_gradient_data(k);
     all.emplace_back(from, from + g.parameters[k].count());

@@ -60,13 +60,13 @@ TEST_CASE("batch_loader: the coming batch is the next one", "[data]") {
     for (int k = 1; k < 5; ++k) {
       batch const* coming = loader.coming();
       while (!coming) std::this_thread::yield(), coming = loader.coming();
-      std::vector<float> const made(coming->images, coming->images + 8 * 48);
-      std::vector<float> const current(now->images, now->images + 8 * 48);
+      std::vector<float> const made(coming->inputs[0], coming->inputs[0] + 8 * 48);
+      std::vector<float> const current(now->inputs[0], now->inputs[0] + 8 * 48);
       CHECK(loader.coming() == coming);
-      CHECK(std::equal(current.begin(), current.end(), now->images));  // is still valid
+      CHECK(std::equal(current.begin(), current.end(), now->inputs[0]));  // is still valid
       now = loader.next();
       CHECK(now == coming);
-      CHECK(std::equal(made.begin(), made.end(), now->images));
+      CHECK(std::equal(made.begin(), made.end(), now->inputs[0]));
     }
     CHECK(loader.coming() == nullptr);  // the last one has been handed out
     CHECK(loader.next() == nullptr);

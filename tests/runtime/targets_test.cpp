@@ -164,8 +164,9 @@ TEST_CASE("targets: gradients are those of the weighted sum, by finite differenc
     target_view const targets[3] = {{.labels = labels.data(), .weights = weights.data()},
                                     {.labels = mask.data(), .labelled = labelled},
                                     {.values = pose.data()}};
+    float const* const input = data.reals(0);
     auto const loss = [&] {
-      e->run(program, {.images = data.reals(0), .size = 4, .step = 4, .targets = targets});
+      e->run(program, {.inputs = {&input, 1}, .targets = targets, .size = 4, .step = 4});
       return 0.5 * e->output_metrics(program, 0).loss / 4 +
              2 * e->output_metrics(program, 1).loss / static_cast<double>(labelled) +
              0.7 * e->output_metrics(program, 2).loss / 4;
@@ -296,10 +297,9 @@ TEST_CASE("targets: batches have each output's targets, moved as their image") {
     own.start(epoch), shared.start(epoch);
     while (batch const* b = own.next()) {
       batch const* const as = shared.next();
-      REQUIRE((as && b->targets && b->size == as->size));
-      CHECK((!b->labels && !b->values && b->labelled == -1));
-      CHECK(std::equal(b->targets[1].labels, b->targets[1].labels + b->size * 20, as->labels));
-      CHECK(b->targets[1].labelled == as->labelled);
+      REQUIRE((as && b->targets.size() == 3 && as->targets.size() == 1 && b->size == as->size));
+      CHECK(std::equal(b->targets[1].labels, b->targets[1].labels + b->size * 20, as->targets[0].labels));
+      CHECK(b->targets[1].labelled == as->targets[0].labelled);
       CHECK((b->targets[0].labelled == -1 && !b->targets[0].values && !b->targets[2].labels));
       for (int n = 0; n < b->size; ++n) {
         auto const i = static_cast<std::size_t>(b->samples[n] + 2);

@@ -121,11 +121,11 @@ TEST_CASE("processes have disjoint parts of a stream's batches", "[stream]") {
     while (batch const* w = whole.next()) {
       batch const *a = first.next(), *b = second.next();
       REQUIRE((a && b && a->size == 4 && b->size == 2 && w->size == 6));
-      CHECK(std::equal(a->images, a->images + 4 * size, w->images));
-      CHECK(std::equal(b->images, b->images + 2 * size, w->images + 4 * size));
-      CHECK(std::equal(a->labels, a->labels + 4, w->labels));
-      CHECK(std::equal(b->labels, b->labels + 2, w->labels + 4));
-      CHECK(w->labels[5] == class_of(18 * epoch + 6 * batches + 5));
+      CHECK(std::equal(a->inputs[0], a->inputs[0] + 4 * size, w->inputs[0]));
+      CHECK(std::equal(b->inputs[0], b->inputs[0] + 2 * size, w->inputs[0] + 4 * size));
+      CHECK(std::equal(a->targets[0].labels, a->targets[0].labels + 4, w->targets[0].labels));
+      CHECK(std::equal(b->targets[0].labels, b->targets[0].labels + 2, w->targets[0].labels + 4));
+      CHECK(w->targets[0].labels[5] == class_of(18 * epoch + 6 * batches + 5));
       ++batches;
     }
     CHECK((batches == 3 && !first.next() && !second.next()));

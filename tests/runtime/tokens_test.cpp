@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "support/one_batch.hpp"
 #include "support/catch.hpp"
 #include "support/random_graph.hpp"
 #include "support/temporary_directory.hpp"
@@ -102,7 +103,7 @@ TEST_CASE("tokens: data sets keep them in bytes or floats, and say what does not
     batch_loader loader(all, {.batch_size = 3, .shuffle = false, .prefetch = 0});
     loader.start(0);
     batch const* const b = loader.next();
-    for (std::size_t i = 0; i < tokens.size(); ++i) CHECK(b->images[i] == static_cast<float>(tokens[i]));
+    for (std::size_t i = 0; i < tokens.size(); ++i) CHECK(b->inputs[0][i] == static_cast<float>(tokens[i]));
 
     dataset const each = in_memory_token_classes(6, vocabulary, tokens, 3, {0, 1, 2, 9, 0, 1, 2, 9, -1, 0, 0, 0}, 9);
     CHECK((each.size == 2 && each.pixel_classes && each.labels_each() == 6));
@@ -147,10 +148,10 @@ TEST_CASE("tokens: samples of a text, and the token after each") {
       batch const* const b = loader.next();
       for (int n = 0, i = 0; n < samples; ++n)
         for (int k = 0; k < windows.length; ++k, ++i) {
-          CHECK(b->images[i] == static_cast<float>(n * step + k));
-          CHECK(b->labels[i] == n * step + k + 1);
+          CHECK(b->inputs[0][i] == static_cast<float>(n * step + k));
+          CHECK(b->targets[0].labels[i] == n * step + k + 1);
         }
-      CHECK(b->labelled == samples * windows.length);
+      CHECK(b->targets[0].labelled == samples * windows.length);
       dataset const last = all.subset(samples - 1, 1);
       CHECK(last.labels(0)[0] == static_cast<int>(samples - 1) * step + 1);
     }
@@ -280,12 +281,12 @@ TEST_CASE("tokens: one outside of the vocabulary leads nowhere without the check
     ints const labels{0, -1, 1, 2};
     initialize(*e, 3);
     int const predicts = e->prepare(mode::inference, 1);
-    e->run(predicts, {.images = numbers.data(), .size = 1});
+    e->run(predicts, test::one_batch{numbers.data(), {}, 1});
     std::vector<float> outputs(3 * 4);
     e->read_result(predicts, outputs.data());
     for (std::size_t i = 0; i < outputs.size(); ++i) CHECK(std::isnan(outputs[i]) == (i % 4 == 1));
     int const program = e->prepare(mode::training, 1, target_kind::pixel_classes);
-    e->run(program, {.images = numbers.data(), .labels = labels.data(), .size = 1, .labelled = 3});
+    e->run(program, test::one_batch{numbers.data(), {.labels = labels.data(), .labelled = 3}, 1});
     float const* const gradient = host.parameter_gradient_data(0);
     for (int token = 0; token < 5; ++token)
       for (int c = 0; c < 6; ++c) CHECK((gradient[token * 6 + c] != 0) == (token == 0 || token == 4));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "support/one_batch.hpp"
 #include "support/catch.hpp"
 #include "support/chained.hpp"
 #include "support/running_moments.hpp"
@@ -93,7 +94,8 @@ trained train(Executor const& on, towers const& t, int size = pictures, int step
   trained result;
   for (int s = 0; s < steps; ++s) {
     batch_of const b = batch_at(e->graph(), s, size);
-    e->run(program, {b.images.data(), b.labels.data(), size, static_cast<std::uint64_t>(s), 0.02});
+    e->run(program,
+           test::one_batch{b.images.data(), {b.labels.data()}, size, static_cast<std::uint64_t>(s), 0.02});
     result.losses.push_back(e->metrics(program).loss / size);
   }
   if (auto* exact = dynamic_cast<plain::engine<double>*>(&e->at(0)))
@@ -132,8 +134,11 @@ trained train_tower_by_tower(int count, tower_policy const& policy, int size, in
       if (part.size == 0) continue;
       ++active;
       int const program = e.prepare(mode::training, part);
-      e.run(program, {b.images.data() + part.first * g.output_shape(g.nodes[0]).size(), b.labels.data() + part.first,
-                      part.size, static_cast<std::uint64_t>(s), 0});
+      e.run(program, test::one_batch{b.images.data() + part.first * g.output_shape(g.nodes[0]).size(),
+                                          {b.labels.data() + part.first},
+                                          part.size,
+                                          static_cast<std::uint64_t>(s),
+                                          0});
       loss += e.metrics(program).loss;
       for (int k = 0; k < g.size.parameters; ++k) {
         double* const p = e.parameter_data(k);
@@ -261,11 +266,11 @@ TEST_CASE("a batch of no numbers does not stay in the running moments", "[towers
   int const program = e->prepare(mode::training, 8);
   batch_of b = batch_at(e->graph(), 0, 8);
   b.images[5] = INFINITY;
-  e->run(program, {b.images.data(), b.labels.data(), 8, 0, 0.01});
+  e->run(program, test::one_batch{b.images.data(), {b.labels.data()}, 8, 0, 0.01});
   initialize(*e, 3);
   b = batch_at(e->graph(), 0, 8);
   for (int s = 1; s < 4; ++s)
-    e->run(program, {b.images.data(), b.labels.data(), 8, static_cast<std::uint64_t>(s), 0.0});
+    e->run(program, test::one_batch{b.images.data(), {b.labels.data()}, 8, static_cast<std::uint64_t>(s), 0.0});
   for (double v : parameters_of(*e)) REQUIRE(std::isfinite(v));
 }
 
@@ -292,10 +297,10 @@ TEST_CASE("towers evaluate and predict every sample once, whatever the batch", "
     int which = 0;
     for (engine* e : {static_cast<engine*>(one.get()), static_cast<engine*>(four.get())}) {
       int const inference = e->prepare(mode::inference, size), evaluation = e->prepare(mode::evaluation, size);
-      e->run(inference, {b.images.data(), nullptr, size, 0, 0});
+      e->run(inference, test::one_batch{b.images.data(), {}, size, 0, 0});
       y[which].resize(static_cast<std::size_t>(3 * size));
       e->read_result(inference, y[which].data());
-      e->run(evaluation, {b.images.data(), b.labels.data(), size, 0, 0});
+      e->run(evaluation, test::one_batch{b.images.data(), {b.labels.data()}, size, 0, 0});
       loss[which++] = e->metrics(evaluation).loss;
     }
     CHECK(y[0] == y[1]);
@@ -328,7 +333,7 @@ TEMPLATE_TEST_CASE("towers that can't be are refused with what there is", "[towe
   CHECK_THROWS_AS(e->prepare(mode::training, 0), option_error);
   CHECK_THROWS_AS(e->run(5, {}), option_error);
   int const program = e->prepare(mode::training, 4);
-  CHECK_THROWS_AS(e->run(program, {nullptr, nullptr, 3, 0, 0}), option_error);
+  CHECK_THROWS_AS(e->run(program, {.size = 3}), option_error);
   CHECK(e->replicas() == 2);
   CHECK(e->at(1).replicas() == 2);
 }
@@ -451,13 +456,13 @@ TEST_CASE("a tower that fails ends the step for all, with its own reason, and th
   int const program = e->prepare(mode::training, 6);
   batch_of const b = batch_at(e->graph(), 0, 6);
   try {  // without labels every tower throws
-    e->run(program, {b.images.data(), nullptr, 6, 0, 0.1});
+    e->run(program, test::one_batch{b.images.data(), {}, 6, 0, 0.1});
     FAIL("accepted");
   } catch (option_error const& error) {
     CHECK_THAT(error.what(), Catch::Matchers::Contains("must have labels"));
   }
   try {
-    e->run(program, {b.images.data(), b.labels.data(), 6, 0, 0.1});
+    e->run(program, test::one_batch{b.images.data(), {b.labels.data()}, 6, 0, 0.1});
     FAIL("went on");
   } catch (executor_error const& error) {
     CHECK_THAT(error.what(), Catch::Matchers::Contains("failed in an earlier step: batch: it must have labels"));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tests what fit, evaluate, predict and train_on_batch promise, on pictures that are easy to classify.
+#include "support/one_batch.hpp"
 #include "support/catch.hpp"
 #include "support/running_moments.hpp"
 #include "support/warnings.hpp"
@@ -440,7 +441,7 @@ TEST_CASE("a batch of one's own is checked", "[trainer]") {
   must_throw<data_error>([&] { t.train_on_batch(x.data(), negative, 2); }, {"labels", "0 to 2", "-1", "sample 1"});
   must_throw<data_error>([&] { t.train_on_batch(x.data(), large, 2); }, {"labels", "0 to 2", "3", "sample 0"});
   int const program = t.engine().prepare(mode::inference, 2);
-  must_throw<option_error>([&] { t.engine().run(program, {x.data(), nullptr, 3}); }, {"2", "3"});
+  must_throw<option_error>([&] { t.engine().run(program, test::one_batch{x.data(), {}, 3}); }, {"2", "3"});
 }
 
 TEST_CASE("a trainer without an engine is refused", "[trainer]") {
@@ -874,8 +875,8 @@ TEST_CASE("an engine refuses programs and batches that can't be", "[trainer]") {
   engine& e = t.engine();
   int const evaluation = e.prepare(mode::evaluation, 1);
   float const picture[16] = {};
-  CHECK_THROWS_AS(e.run(evaluation, {picture, nullptr, 1, 0, 0}), option_error);
-  CHECK_THROWS_AS(e.run(evaluation + 1, {picture, nullptr, 1, 0, 0}), option_error);
+  CHECK_THROWS_AS(e.run(evaluation, test::one_batch{picture, {}, 1, 0, 0}), option_error);
+  CHECK_THROWS_AS(e.run(evaluation + 1, test::one_batch{picture, {}, 1, 0, 0}), option_error);
   CHECK_THROWS_AS(e.metrics(-1), option_error);
   float numbers[64] = {};
   int const running = 2;  // a moving mean: it has no optimizer slot

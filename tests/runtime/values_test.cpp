@@ -96,10 +96,10 @@ TEST_CASE("batches bring floats, normalised, and values") {
       loader.start(epoch);
       batch const* b = loader.next();
       REQUIRE(b);
-      CHECK(std::vector<float>(b->images, b->images + 4) == std::vector<float>{-2 / deviation, 0, 0, 0});
-      CHECK(b->values[1] == 8);
-      CHECK(b->labels == nullptr);
-      CHECK(loader.next()->values[0] == 9);
+      CHECK(std::vector<float>(b->inputs[0], b->inputs[0] + 4) == std::vector<float>{-2 / deviation, 0, 0, 0});
+      CHECK(b->targets[0].values[1] == 8);
+      CHECK(b->targets[0].labels == nullptr);
+      CHECK(loader.next()->targets[0].values[0] == 9);
     }
   }
   dataset const views = train.subset(1, 2);
@@ -111,12 +111,12 @@ TEST_CASE("a class becomes values where the loss wants them") {
   dataset const three = in_memory_classes({1}, {0, 0, 0}, 3, {2, 0, 1});
   batch_loader rows(three, {.batch_size = 3, .shuffle = false, .values = 3});
   rows.start(0);
-  float const* const v = rows.next()->values;
+  float const* const v = rows.next()->targets[0].values;
   CHECK(std::vector<float>(v, v + 9) == std::vector<float>{0, 0, 1, 1, 0, 0, 0, 1, 0});
   dataset const two = in_memory_classes({1}, {0, 0}, 2, {1, 0});
   batch_loader bits(two, {.batch_size = 2, .shuffle = false, .values = 1});
   bits.start(0);
-  float const* const w = bits.next()->values;
+  float const* const w = bits.next()->targets[0].values;
   CHECK(std::vector<float>(w, w + 2) == std::vector<float>{1, 0});
   refuses<option_error>([&] { batch_loader wrong(three, {.batch_size = 3, .values = 2}); },
                         {".values must be 3, the number of classes; found 2"});
@@ -138,7 +138,7 @@ TEST_CASE("pictures of floats are shifted and flipped as pictures of bytes are")
   pipeline_options const options{.batch_size = 4, .augment = shift_and_flip{}};
   batch_loader first(a, options), second(b, options);
   first.start(1), second.start(1);
-  float const *x = first.next()->images, *y = second.next()->images;
+  float const *x = first.next()->inputs[0], *y = second.next()->inputs[0];
   CHECK(std::vector<float>(x, x + 240) == std::vector<float>(y, y + 240));
 }
 

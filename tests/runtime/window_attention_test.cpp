@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "support/one_batch.hpp"
 #include "support/catch.hpp"
 #include "support/trajectory.hpp"
 
@@ -139,7 +140,7 @@ void follow(std::unique_ptr<engine> e, saved_run const& theirs, double bound) {
     for (int n = 0; n < samples; ++n) labels.push_back(test::label(static_cast<int>(step), n, classes));
     for (std::uint32_t i = 0; i < samples * g.shape_of(0).size(); ++i)
       host.input_data(program)[i] = static_cast<T>(test::picture(static_cast<int>(step), i));
-    e->run(program, {nullptr, labels.data(), samples, step, theirs.rate});
+    e->run(program, test::one_batch{nullptr, {labels.data()}, samples, step, theirs.rate});
     CHECK(e->metrics(program).loss / samples == approx(theirs.losses[step]).epsilon(bound));
     for (int k = 0; step == 0 && k < g.size.parameters; ++k) {
       if (g.parameters[k].is_statistic()) continue;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "support/one_batch.hpp"
 #include "support/random_graph.hpp"
 
 #include <dsl/dsl.hpp>
@@ -181,7 +182,7 @@ inline difference compare(graph_view const& g, int batch, engine_options const& 
   std::vector<std::int32_t> labels;
   for (int n = 0; n < batch; ++n) labels.push_back(d.below(static_cast<int>(g.shape_of(g.result()).size())));
   // A small rate: a loss of 1e-5 has gradients that are all rounding.
-  batch_view const pictures{x.data(), labels.data(), batch, 3, 1e-3};
+  dsl::test::one_batch const pictures{x.data(), {labels.data()}, batch, 3, 1e-3};
 
   char const* const tensors[] = {"activation", "gradient of activation"};
   char const* const states[] = {"parameter", "gradient of parameter", "slot of parameter", "running statistic",

@@ -3,6 +3,7 @@
 
 #include "operations/all.hpp"
 #include "support/all_functions.hpp"
+#include "support/one_batch.hpp"
 #include "support/catch.hpp"
 #include "support/compare_engines.hpp"
 #include "support/extent.hpp"
@@ -355,7 +356,7 @@ struct minigooglenet_step {
   void run(std::unique_ptr<dsl::engine> engine, values& state_after, values& outcome_after) const {
     side<T> it(std::move(engine), batch);
     initialize(it.engine(), 5);
-    batch_view const pictures{x.data(), labels.data(), batch, 0, 0.01};
+    dsl::test::one_batch const pictures{x.data(), {labels.data()}, batch, 0, 0.01};
     it.run(mode::training, pictures);
     state_after = it.state();
     outcome_after = it.outcome(pictures);
@@ -397,7 +398,8 @@ inline std::vector<float> trained(graph_view const& g, int batch, setup const& c
   std::vector<std::int32_t> labels;
   for (int n = 0; n < batch; ++n) labels.push_back(d.below(static_cast<int>(g.shape_of(g.result()).size())));
   int const program = e->prepare(mode::training, batch);
-  for (std::uint64_t step = 0; step < 3; ++step) e->run(program, {x.data(), labels.data(), batch, step, 0.05});
+  for (std::uint64_t step = 0; step < 3; ++step)
+    e->run(program, dsl::test::one_batch{x.data(), {labels.data()}, batch, step, 0.05});
   std::vector<float> all;
   for (int k = 0; k < g.size.parameters; ++k) {
     auto const count = static_cast<std::size_t>(g.parameters[k].count());

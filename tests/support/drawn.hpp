@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "support/one_batch.hpp"
+
 #include <dsl/dsl.hpp>
 
 #include <vector>
@@ -41,7 +43,7 @@ struct drawn_batch {
     auto const classes = static_cast<std::uint32_t>(g.shape_of(g.result()).size());
     for (int i = 0; i < n; ++i) labels.push_back(static_cast<std::int32_t>(random.below(classes)));
   }
-  batch_view view(std::uint64_t step, double rate) const { return {images.data(), labels.data(), size, step, rate}; }
+  one_batch view(std::uint64_t step, double rate) const { return {images.data(), {labels.data()}, size, step, rate}; }
 };
 
 /// Returns `count` random pictures whose brightness tells the class.

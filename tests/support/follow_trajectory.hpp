@@ -4,6 +4,7 @@
 #include <dsl/dsl.hpp>
 #include <dsl/executors/host/engine.hpp>
 
+#include "support/one_batch.hpp"
 #include "support/trajectory.hpp"
 
 // Replays a saved trajectory on any host engine, with the same weights, pictures and learning rates.
@@ -52,7 +53,8 @@ class follower {
     std::vector<std::int32_t> labels;
     for (int n = 0; n < t_.batch; ++n) labels.push_back(label(step_, n, t_.classes));
     engine_->run(program_,
-                 {nullptr, labels.data(), t_.batch, static_cast<std::uint64_t>(step_), t_.learning_rate(step_)});
+                 dsl::test::one_batch{
+                     nullptr, {labels.data()}, t_.batch, static_cast<std::uint64_t>(step_), t_.learning_rate(step_)});
     ++step_;
     return engine_->metrics(program_).loss / t_.batch;
   }
@@ -61,7 +63,7 @@ class follower {
   std::vector<float> predict() {
     int const program = engine_->prepare(mode::inference, t_.batch);
     load(program, 0);
-    engine_->run(program, {nullptr, nullptr, t_.batch, 0, 0});
+    engine_->run(program, {.size = t_.batch});
     std::vector<float> out(static_cast<std::size_t>(t_.batch * t_.classes));
     engine_->read_result(program, out.data());
     return out;

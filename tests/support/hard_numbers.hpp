@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "support/one_batch.hpp"
 #include "support/catch.hpp"
 
 #include <dsl/dsl.hpp>
@@ -65,7 +66,7 @@ void check_nan_is_kept(Executor const& on) {
   x[static_cast<std::size_t>(model::input.size()) + 3 * 64 + 8 * 2 + 5] = std::numeric_limits<float>::quiet_NaN();
   std::vector<float> y(static_cast<std::size_t>(batch * model::output.size()));
   int const program = t.engine().prepare(mode::inference, batch);
-  t.engine().run(program, {x.data(), nullptr, batch});
+  t.engine().run(program, dsl::test::one_batch{x.data(), {}, batch});
   t.engine().read_result(program, y.data());
   for (int n = 0; n < batch; ++n)
     for (int c = 0; c < Filters; ++c)
@@ -86,7 +87,7 @@ void check_nan_is_kept_unfused(Executor const& on) {
       x[static_cast<std::size_t>(16 * c + place)] = -std::numeric_limits<float>::quiet_NaN();
     float y[16];
     int const program = t.engine().prepare(mode::inference, 1);
-    t.engine().run(program, {x.data(), nullptr, 1});
+    t.engine().run(program, dsl::test::one_batch{x.data(), {}, 1});
     t.engine().read_result(program, y);
     for (int c = 0; c < 16; ++c) {
       INFO("place " << place << ", channel " << c);

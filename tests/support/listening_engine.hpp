@@ -30,8 +30,9 @@ class listening final : public engine {
       ++announced;
       CHECK(b.staged == last_);
       CHECK(program == program_);
-      CHECK(images_ == std::vector<float>(b.images, b.images + numbers));
-      if (b.labels) CHECK(labels_ == std::vector<std::int32_t>(b.labels, b.labels + b.size));
+      CHECK(images_ == std::vector<float>(b.input(0), b.input(0) + numbers));
+      std::int32_t const* const labels = b.target(0).labels;
+      if (labels) CHECK(labels_ == std::vector<std::int32_t>(labels, labels + b.size));
     }
     real_->run(program, b);
     if (!waits) return;
@@ -42,9 +43,9 @@ class listening final : public engine {
   std::uint64_t stage(int program, batch_view const& b) override {
     auto const numbers = static_cast<std::size_t>(b.size * graph().output_shape(graph().nodes[0]).size());
     program_ = program;
-    images_.assign(b.images, b.images + numbers);
+    images_.assign(b.input(0), b.input(0) + numbers);
     labels_.clear();
-    if (b.labels) labels_.assign(b.labels, b.labels + b.size);
+    if (std::int32_t const* const l = b.target(0).labels) labels_.assign(l, l + b.size);
     std::uint64_t const number = real_->stage(program, b);
     copied += number != 0;
     return last_ = number != 0 ? number : last_ + 1;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "support/one_batch.hpp"
+
 #include <dsl/dsl.hpp>
 #include <dsl/executors/reference/engine.hpp>
 #include <dsl/placement.hpp>
@@ -107,7 +109,8 @@ trained trained_on(Executor const& on, towers const& t = {}, int size = 10, int 
   trained result;
   for (int s = 0; s < steps; ++s) {
     batch_of const b = batch_at(e->graph(), s, size);
-    e->run(program, {b.images.data(), b.labels.data(), size, static_cast<std::uint64_t>(s), 0.02});
+    e->run(program,
+           dsl::test::one_batch{b.images.data(), {b.labels.data()}, size, static_cast<std::uint64_t>(s), 0.02});
     result.losses.push_back(e->metrics(program).loss / size);
   }
   auto* const group = dynamic_cast<detail::towers_engine*>(e.get());
@@ -154,8 +157,11 @@ trained trained_by_hand(int micro_batches, int size = 10, int steps = 20, towers
         sample_range const part = micro_batch(own.size, parts, m);
         int const first = own.first + part.first;
         int const program = e.prepare(mode::training, {part.size, first, size});
-        e.run(program, {b.images.data() + first * g.output_shape(g.nodes[0]).size(), b.labels.data() + first, part.size,
-                        static_cast<std::uint64_t>(s), 0});
+        e.run(program, dsl::test::one_batch{b.images.data() + first * g.output_shape(g.nodes[0]).size(),
+                                            {b.labels.data() + first},
+                                            part.size,
+                                            static_cast<std::uint64_t>(s),
+                                            0});
         loss += e.metrics(program).loss;
         each_number(true,
                     [&](int k, std::size_t i, std::size_t j) { gradient[i][j] += e.parameter_gradient_data(k)[j]; });

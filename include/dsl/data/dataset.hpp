@@ -45,8 +45,7 @@ struct dataset_storage {
 struct further_input {
   std::string name;
   dsl::shape sample;
-  float const* numbers = nullptr;
-  std::int64_t begin = 0;                                         // the storage's sample that has the first numbers
+  float const* numbers = nullptr;                                 // of the data set's first sample
   std::shared_ptr<std::vector<float> const> mean{}, deviation{};  // like the data set's own; null: none
   std::shared_ptr<void const> owner{};
 };
@@ -54,11 +53,11 @@ struct further_input {
 struct dataset;
 
 /// The target of a further output of the network, for a network with named_output<...>. It is a data set that
-/// has no samples, only labels or values, in the same form as in any other data set.
+/// has no samples, only labels or values, in the same form as in any other data set. Its sample i belongs to sample i
+/// of the data set.
 struct further_target {
   std::string output;
   std::shared_ptr<dataset const> data;
-  std::int64_t begin = 0;  // the storage's sample that has the first target
 };
 
 /// Samples of one shape. They are bytes or floats, channel-major (NCHW), and each has a class, a class per pixel, or
@@ -80,9 +79,8 @@ struct dataset {
 
   std::shared_ptr<std::vector<further_input> const> further{};  // null if samples have one input
 
-  /// The factor of each sample's loss; the first one belongs to sample weights_begin of the storage; null: all are 1.
-  std::shared_ptr<std::vector<float> const> weights{};
-  std::int64_t weights_begin = 0;
+  /// The factor of each sample's loss; null: all are 1.
+  std::shared_ptr<float const> weights{};
 
   /// The targets of further outputs; null: all outputs share the data set's own target.
   std::shared_ptr<std::vector<further_target> const> targets{};
@@ -98,17 +96,15 @@ struct dataset {
   float const* reals(std::int64_t i) const { return reinterpret_cast<float const*>(pixels(i)); }
   /// Returns the targets of sample i: `values` floats, in the order of the network's outputs.
   float const* wanted(std::int64_t i) const { return storage->values.data() + (begin + i) * values; }
-  float weight(std::int64_t i) const {
-    return weights ? (*weights)[static_cast<std::size_t>(begin + i - weights_begin)] : 1.0F;
-  }
+  float weight(std::int64_t i) const { return weights ? weights.get()[i] : 1.0F; }
   int further_targets() const { return targets ? static_cast<int>(targets->size()) : 0; }
   /// Returns a further target as a data set, whose sample i belongs to this data set's sample i.
-  dataset targets_of(int target) const;
+  dataset const& targets_of(int target) const { return *(*targets)[static_cast<std::size_t>(target)].data; }
   int further_inputs() const { return further ? static_cast<int>(further->size()) : 0; }
   /// Returns the address of sample i of a further input.
   float const* further_numbers(int input, std::int64_t i) const {
     dsl::further_input const& f = (*further)[static_cast<std::size_t>(input)];
-    return f.numbers + (begin + i - f.begin) * f.sample.size();
+    return f.numbers + i * f.sample.size();
   }
   /// Returns the address of sample i, 0 <= i < size. The sample has C*H*W bytes or, if the data set consists of floats
   /// (see reals()), C*H*W floats.

@@ -26,14 +26,6 @@ TYPENET_INLINE std::uint8_t const* dataset::pixels(std::int64_t i) const {
   return nullptr;  // only for an i outside of the set
 }
 
-TYPENET_INLINE dataset dataset::targets_of(int target) const {
-  further_target const& own = (*targets)[static_cast<std::size_t>(target)];
-  dataset view = *own.data;
-  view.begin += begin - own.begin;
-  view.size = size;
-  return view;
-}
-
 TYPENET_INLINE std::string dataset::class_name(int label) const {
   auto const i = static_cast<std::size_t>(label);
   return storage && i < storage->class_names.size() ? storage->class_names[i] : std::to_string(label);
@@ -53,6 +45,17 @@ TYPENET_INLINE dataset dataset::subset(std::int64_t first, std::int64_t count) c
   dataset view = *this;
   view.begin += first;
   view.size = count;
+  if (weights) view.weights = {weights, weights.get() + first};
+  if (further) {
+    auto all = std::make_shared<std::vector<further_input>>(*further);
+    for (further_input& f : *all) f.numbers += first * f.sample.size();
+    view.further = std::move(all);
+  }
+  if (targets) {
+    auto all = std::make_shared<std::vector<further_target>>(*targets);
+    for (further_target& t : *all) t.data = std::make_shared<dataset const>(t.data->subset(first, count));
+    view.targets = std::move(all);
+  }
   return view;
 }
 

@@ -12,16 +12,19 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
 namespace dsl::TYPENET_MODE {
 
-/// The targets that one output of a network is compared with, if each output has separate targets. Sample i of `data`
-/// belongs to sample i of the data set.
+/// The targets that one output of a network is compared with, or all outputs. Sample i of `data` belongs to sample i of
+/// the data set.
 struct output_target {
   dataset data;
-  int values = 0;  // targets per sample in batches; for classes see batch::values
+  /// Target values per sample in batches. If the samples have classes, the value at the number of the class is 1 and
+  /// the others are 0; if there is only one value, it is the class number, 0 or 1.
+  int values = 0;
 };
 
 /// The settings of a batch_loader: how it makes batches of a data set, and with how many threads. For an equal seed and
@@ -39,31 +42,20 @@ struct pipeline_options {
   int part_first = 0;
   int part_size = -1;
   bool cache = false;  // keeps the normalised floats after the first pass: 4 bytes per number, 586 MiB for CIFAR-10
-  int values = 0;      // targets per sample in batches; for classes see batch::values
+  int values = 0;      // output_target::values of the data set's own target, if there are no others
   std::vector<float> class_weights{};    // factors of the losses of each class; empty: all are 1
-  std::vector<output_target> targets{};  // of each output; empty: outputs share the data set's own target
+  std::vector<output_target> targets{};  // of each output, or one of all; empty: the data set's own target
 };
 
 /// A batch. Its samples are NCHW, augmented and normalised. It is valid until the next call of next() or start().
 struct batch {
-  float const* images = nullptr;          // size x sample.size()
-  std::int32_t const* labels = nullptr;   // size x labels_each() of the data set; null if it has no classes
+  std::span<float const* const> inputs{};  // the samples' size x sample.size() floats, then those of further inputs
+  /// As in pipeline_options::targets, or the data set's own target. Labels are null if there are no classes, and values
+  /// if there are none per sample. A weight is the sample's times that of its class; null if all are 1.
+  std::span<target_view const> targets{};
   std::int64_t const* samples = nullptr;  // size: indices in the data set
   int size = 0;
   std::int64_t first = 0;  // the first sample's position within the epoch
-  /// The target values, size x pipeline_options::values. If the samples have classes, the value at the number of the
-  /// class is 1 and the others are 0; if there is only one value, it is the class number, 0 or 1.
-  float const* values = nullptr;
-  /// If the data have a class per pixel, the number of pixels with a class in the whole batch, including the parts of
-  /// other processes; otherwise -1.
-  std::int64_t labelled = -1;
-  /// The weight of each label, or of each sample with target values. It is the sample's weight times the weight of its
-  /// class; null if all are 1.
-  float const* weights = nullptr;
-  float const* const* further = nullptr;  // per further input of the data set: size x its numbers, normalised
-  /// The targets of each output, if pipeline_options::targets has these; otherwise null. Labels, values, weights and
-  /// `labelled` above are then not set.
-  target_view const* targets = nullptr;
 };
 
 /// Sets `order` to a permutation of 0 .. order.size()-1, by the Fisher-Yates method. It depends only on the seed and
@@ -80,7 +72,7 @@ void epoch_order(std::uint64_t seed, int epoch, Numbers& order) {
 /// epoch, sample), so the number of threads and the prefetch depth do not change the bits. Nothing is allocated per
 /// batch.
 ///   batch_loader loader{cifar.train, {.batch_size = 64, .augment = shift_and_flip{}}};
-///   for (loader.start(epoch); auto const* b = loader.next();) step(b->images, b->labels, b->size);
+///   for (loader.start(epoch); auto const* b = loader.next();) step(b->inputs[0], b->targets[0].labels, b->size);
 /// Only one thread may call start() and next(). The loader holds prefetch + 1 batches in memory: 2.3 MiB for batches of
 /// 64 CIFAR-10 images and a prefetch of 2.
 class batch_loader {
@@ -92,7 +84,7 @@ class batch_loader {
 
   /// Returns the number of batches per epoch. A short last batch counts, unless options().drop_last is set.
   std::int64_t steps_per_epoch() const;
-  /// Return the constructor's arguments.
+  /// Return the constructor's arguments; the options have at least one target.
   dataset const& data() const { return data_; }
   pipeline_options const& options() const { return options_; }
 
@@ -114,14 +106,13 @@ class batch_loader {
     detail::zeros<float> weights;
   };
   struct slot {
-    detail::zeros<float> images;
+    detail::list<detail::zeros<float>> numbers;  // of each input
+    detail::list<float const*> inputs;           // their addresses
     detail::zeros<std::int64_t> samples;
-    detail::list<wanted> targets;  // as targets_
+    detail::list<wanted> targets;
     detail::list<target_view> views;
-    detail::list<detail::zeros<float>> further;
-    detail::list<float const*> inputs;  // their addresses
-    std::vector<float> values;          // of a sample of a stream
-    std::vector<float> room;            // for a sample of a source
+    std::vector<float> values;  // of a sample of a stream
+    std::vector<float> room;    // for a sample of a source
     batch view;
     std::exception_ptr failure;
     bool ready = false;
@@ -134,6 +125,9 @@ class batch_loader {
   // Makes batch `step` of the epoch in a slot that no other thread touches; stores errors for the consumer.
   void make(std::int64_t step, slot& s) noexcept;
 
+  std::size_t numbers_of(int further) const {
+    return static_cast<std::size_t>((*data_.further)[static_cast<std::size_t>(further)].sample.size());
+  }
   bool weighs() const { return data_.weights || !options_.class_weights.empty(); }
   void put_weights(output_target const& t, std::int64_t sample, std::int32_t const* labels, float* out) const;
   void put_further(int input, std::int64_t sample, float* out) const;
@@ -161,10 +155,9 @@ class batch_loader {
 
   dataset data_;
   pipeline_options options_;
-  std::vector<output_target> targets_;  // the one that outputs share, or one for each output
-  std::size_t picture_ = 0;             // number of floats per image
-  detail::zeros<std::int64_t> order_;   // written by start() while no worker is busy
-  detail::list<slot> slots_;            // batch k is in slot k mod slots
+  std::size_t picture_ = 0;            // number of floats per image
+  detail::zeros<std::int64_t> order_;  // written by start() while no worker is busy
+  detail::list<slot> slots_;           // batch k is in slot k mod slots
   detail::zeros<float> cache_;
   detail::zeros<unsigned char> cached_;  // bytes, not bits: workers write neighbouring ones concurrently
   int epoch_ = 0;

@@ -31,8 +31,9 @@ struct batch_loader::crew {
 };
 
 TYPENET_INLINE batch_loader::batch_loader(dataset data, pipeline_options options)
-    : data_(std::move(data)), options_(std::move(options)), targets_(options_.targets), crew_(new crew) {
-  if (targets_.empty()) targets_.push_back({data_, options_.values});
+    : data_(std::move(data)), options_(std::move(options)), crew_(new crew) {
+  if (options_.targets.empty()) options_.targets.push_back({data_, options_.values});
+  std::vector<output_target> const& targets = options_.targets;
   check();
   if (detail::is_stream(data_)) options_.threads = 1;  // its samples have an order
   if (options_.part_size < 0) options_.part_size = options_.batch_size;
@@ -44,22 +45,20 @@ TYPENET_INLINE batch_loader::batch_loader(dataset data, pipeline_options options
   if (options_.prefetch > steps_per_epoch()) options_.prefetch = static_cast<int>(steps_per_epoch());
   slots_ = detail::list<slot>(options_.prefetch + 1);
   for (auto& s : slots_) {
-    s.images.allocate(batch_size * picture_);
     s.samples.allocate(batch_size);
-    s.targets = detail::list<wanted>(static_cast<int>(targets_.size()));
-    s.views = detail::list<target_view>(static_cast<int>(targets_.size()));
-    for (std::size_t k = 0; k < targets_.size(); ++k) {
-      auto const each = static_cast<std::size_t>(targets_[k].data.labels_each());
+    s.targets = detail::list<wanted>(static_cast<int>(targets.size()));
+    s.views = detail::list<target_view>(static_cast<int>(targets.size()));
+    for (std::size_t k = 0; k < targets.size(); ++k) {
+      auto const each = static_cast<std::size_t>(targets[k].data.labels_each());
       wanted& to = s.targets[static_cast<int>(k)];
       to.labels.allocate((batch_size + 1) * each);  // and one for others' parts
-      to.values.allocate(batch_size * static_cast<std::size_t>(targets_[k].values));
+      to.values.allocate(batch_size * static_cast<std::size_t>(targets[k].values));
       if (weighs()) to.weights.allocate(batch_size * each);
     }
-    s.further = detail::list<detail::zeros<float>>(data_.further_inputs());
-    for (int k = 0; k < data_.further_inputs(); ++k) {
-      s.further[k].allocate(batch_size *
-                            static_cast<std::size_t>((*data_.further)[static_cast<std::size_t>(k)].sample.size()));
-      s.inputs.push(s.further[k].data());
+    s.numbers = detail::list<detail::zeros<float>>(1 + data_.further_inputs());
+    for (int k = 0; k < s.numbers.size(); ++k) {
+      s.numbers[k].allocate(batch_size * (k == 0 ? picture_ : numbers_of(k - 1)));
+      s.inputs.push(s.numbers[k].data());
     }
   }
   if (options_.cache) {
@@ -165,7 +164,7 @@ TYPENET_INLINE void batch_loader::check() const {
     detail::throw_error<option_error>({"batch_loader: class_weights must have one weight for each of the ",
                                        data_.classes, " classes of the data set; found ",
                                        options_.class_weights.size()});
-  if (!options_.targets.empty())
+  if (options_.targets.size() > 1)
     need(options_.class_weights.empty(), "class_weights must be empty if outputs have targets of their own",
          static_cast<std::int64_t>(options_.class_weights.size()), "use with_weights()");
   for (int k = 0; k < data_.further_inputs(); ++k) {
@@ -182,7 +181,7 @@ TYPENET_INLINE void batch_loader::check() const {
          options_.shuffle ? "shuffle = true; shuffle with shuffle_stream(), or use data that can be read again"
          : options_.cache ? "cache = true; leave .cache out, or use data that can be read again"
                           : "drop_last = false; write .drop_last = true, or use data that can be read again"});
-  for (output_target const& t : targets_) check(t);
+  for (output_target const& t : options_.targets) check(t);
 }
 
 TYPENET_INLINE void batch_loader::check(output_target const& t) const {
@@ -218,30 +217,20 @@ TYPENET_INLINE void batch_loader::make(std::int64_t step, slot& s) noexcept try 
     auto const sample = order_[static_cast<std::size_t>(first + i)];
     s.samples[at] = sample;
     if (streams) continue;
-    make_picture(sample, s.images.data() + at * picture_, s.room);
-    for (int k = 0; k < s.further.size(); ++k)
-      put_further(k, sample, s.further[k].data() + i * (*data_.further)[static_cast<std::size_t>(k)].sample.size());
+    make_picture(sample, s.numbers[0].data() + at * picture_, s.room);
+    for (int k = 0; k < data_.further_inputs(); ++k)
+      put_further(k, sample, s.numbers[1 + k].data() + at * numbers_of(k));
   }
   for (int k = 0; k < s.targets.size() && !streams; ++k)
-    s.views[k] = make_targets(targets_[static_cast<std::size_t>(k)], s.targets[k], step, first, size);
-  bool const own = !options_.targets.empty();
-  target_view const shared = own ? target_view{} : s.views[0];
-  s.view = {s.images.data(),
-            shared.labels,
-            s.samples.data(),
-            size,
-            first,
-            shared.values,
-            shared.labelled,
-            shared.weights,
-            s.inputs.size() > 0 ? s.inputs.begin() : nullptr,
-            own ? s.views.begin() : nullptr};
+    s.views[k] = make_targets(options_.targets[static_cast<std::size_t>(k)], s.targets[k], step, first, size);
+  s.view = {{s.inputs.begin(), s.inputs.end()}, {s.views.begin(), s.views.end()}, s.samples.data(), size, first};
 } catch (...) {
   s.failure = std::current_exception();
 }
 
 TYPENET_INLINE void batch_loader::read_stream(std::int64_t step, slot& s) {
   wanted& to = s.targets[0];
+  int const values = options_.targets[0].values;
   s.room.resize(picture_);
   s.values.resize(static_cast<std::size_t>(data_.values));
   for (std::int64_t i = 0; i < options_.batch_size; ++i) {
@@ -255,13 +244,13 @@ TYPENET_INLINE void batch_loader::read_stream(std::int64_t step, slot& s) {
                               {.floats = s.room.data(),
                                .mean = data_.mean ? data_.mean->data() : nullptr,
                                .deviation = data_.deviation ? data_.deviation->data() : nullptr},
-                              s.images.data() + at * picture_);
+                              s.numbers[0].data() + at * picture_);
     to.labels[at] = label;
-    put_values(options_.values, label, classes ? nullptr : s.values.data(),
-               to.values.data() + at * static_cast<std::size_t>(options_.values));
+    put_values(values, label, classes ? nullptr : s.values.data(),
+               to.values.data() + at * static_cast<std::size_t>(values));
     if (weighs()) to.weights[at] = options_.class_weights[static_cast<std::size_t>(label)];
   }
-  s.views[0] = {data_.has_classes() ? to.labels.data() : nullptr, options_.values > 0 ? to.values.data() : nullptr,
+  s.views[0] = {data_.has_classes() ? to.labels.data() : nullptr, values > 0 ? to.values.data() : nullptr,
                 weighs() ? to.weights.data() : nullptr, -1};
 }
 

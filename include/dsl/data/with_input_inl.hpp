@@ -27,11 +27,7 @@ TYPENET_INLINE dataset with_input(dataset data, std::string name, dsl::shape sam
     if (f.name == name)
       detail::throw_error<data_error>({"with_input: each input must have a name of its own; found ", name, " twice"});
   detail::require_numbers(numbers, data.size, sample.size(), "numbers");
-  all.push_back({.name = std::move(name),
-                 .sample = sample,
-                 .numbers = numbers.data(),
-                 .begin = data.begin,
-                 .owner = std::move(owner)});
+  all.push_back({.name = std::move(name), .sample = sample, .numbers = numbers.data(), .owner = std::move(owner)});
   data.further = std::make_shared<std::vector<further_input> const>(std::move(all));
   return data;
 }

@@ -19,8 +19,8 @@
 
 namespace dsl::detail::TYPENET_MODE {
 
-/// Adds the target of an output, whose sample 0 belongs to the storage's sample `begin`.
-TYPENET_INLINE dataset with_target(dataset data, std::string output, dataset target, std::int64_t begin) {
+/// Adds the target of an output.
+TYPENET_INLINE dataset with_target(dataset data, std::string output, dataset target) {
   require_no_stream(data, "with_target");
   std::vector<further_target> all;
   if (data.targets) all = *data.targets;
@@ -31,7 +31,7 @@ TYPENET_INLINE dataset with_target(dataset data, std::string output, dataset tar
   for (further_target const& t : all)
     if (t.output == output)
       throw_error<data_error>({"with_target: each output must have only one target; found ", output, " twice"});
-  all.push_back({std::move(output), std::make_shared<dataset const>(std::move(target)), begin});
+  all.push_back({std::move(output), std::make_shared<dataset const>(std::move(target))});
   data.targets = std::make_shared<std::vector<further_target> const>(std::move(all));
   return data;
 }
@@ -54,8 +54,7 @@ TYPENET_INLINE dataset with_class_target(dataset data, std::string output, int c
   dataset target{.sample = {1, 1, 1}, .size = data.size, .classes = classes, .mean = nullptr, .storage = nullptr};
   target.storage = std::make_shared<dataset_storage const>(
       dataset_storage{.labels = std::move(labels), .class_names = std::move(class_names)});
-  std::int64_t const begin = data.begin;
-  return detail::with_target(std::move(data), std::move(output), std::move(target), begin);
+  return detail::with_target(std::move(data), std::move(output), std::move(target));
 }
 
 TYPENET_INLINE dataset with_value_target(dataset data, std::string output, int values, std::vector<float> wanted) {
@@ -63,8 +62,7 @@ TYPENET_INLINE dataset with_value_target(dataset data, std::string output, int v
   detail::require_numbers(wanted, data.size, values, "values");
   dataset target{.sample = {1, 1, 1}, .size = data.size, .mean = nullptr, .storage = nullptr, .values = values};
   target.storage = std::make_shared<dataset_storage const>(dataset_storage{.values = std::move(wanted)});
-  std::int64_t const begin = data.begin;
-  return detail::with_target(std::move(data), std::move(output), std::move(target), begin);
+  return detail::with_target(std::move(data), std::move(output), std::move(target));
 }
 
 TYPENET_INLINE dataset with_pixel_target(dataset data, std::string output, int classes,
@@ -74,16 +72,14 @@ TYPENET_INLINE dataset with_pixel_target(dataset data, std::string output, int c
   detail::require_target_count(data, output, detail::check_pixel_labels(pixels, classes, labels, ignored));
   dataset target = detail::dataset_of_pixel_classes(
       pixels, classes, data.size, {.labels = std::move(labels), .class_names = std::move(class_names)});
-  std::int64_t const begin = data.begin;
-  return detail::with_target(std::move(data), std::move(output), std::move(target), begin);
+  return detail::with_target(std::move(data), std::move(output), std::move(target));
 }
 
 TYPENET_INLINE dataset with_main_target(dataset data, std::string output) {
   dataset target = data;
   target.further = nullptr;
   target.targets = nullptr;
-  target.begin = 0;
-  return detail::with_target(std::move(data), std::move(output), std::move(target), 0);
+  return detail::with_target(std::move(data), std::move(output), std::move(target));
 }
 
 }  // namespace dsl::TYPENET_MODE

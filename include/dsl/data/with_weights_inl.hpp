@@ -24,8 +24,8 @@ TYPENET_INLINE dataset with_weights(dataset data, std::vector<float> weights) {
       detail::throw_error<data_error>({"dataset: a sample's weight must be 0 or more; found ",
                                        static_cast<double>(weights[i]), " for sample ", static_cast<long long>(i),
                                        "; correct it or leave the sample out"});
-  data.weights = std::make_shared<std::vector<float> const>(std::move(weights));
-  data.weights_begin = data.begin;
+  auto const owner = std::make_shared<std::vector<float> const>(std::move(weights));
+  data.weights = {owner, owner->data()};
   return data;
 }
 

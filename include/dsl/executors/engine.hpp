@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -61,30 +62,25 @@ struct engine_options {
   std::vector<std::shared_ptr<dsl::custom_loss const>> custom_losses{};
 };
 
-/// A batch, or a device's part of a batch, in host memory. `images` are (size, channels, height, width), or null if the
-/// caller has written the samples into the engine's input. Targets are `labels` or `values`; inference needs neither.
-/// Labels are a class number per sample, or (size, height, width) class numbers, with -1 for a pixel without a class.
-/// For the label -2147483648, cuda computes no loss and counts the sample as not correct. Values are (size, channels,
-/// height, width), like the network's output.
+/// A batch, or a device's part of a batch, in host memory: samples first ... first + size - 1 of arrays of samples. For
+/// the label -2147483648, cuda computes no loss and counts the sample as not correct.
 struct batch_view {
-  float const* images = nullptr;
-  std::int32_t const* labels = nullptr;
+  /// The address of each input's samples, (size, channels, height, width), in the order of the input nodes in the
+  /// graph. It may be null, or missing for a network with one input, if the caller has written the samples into the
+  /// engine's input.
+  std::span<float const* const> inputs{};
+  std::span<target_view const> targets{};  // of each output, or those that all outputs share; inference needs none
   int size = 0;
   std::uint64_t step = 0;  // counted from 0 over the whole training; for dropout and Adam's bias correction
   double learning_rate = 0;
-  float const* values = nullptr;
-  /// The address of each further input's samples, (size, channels, height, width), in the order of the input nodes in
-  /// the graph.
-  float const* const* further = nullptr;
-  float const* weights = nullptr;  // factors of the losses, one per label or per sample with values; null: all are 1
-  long long labelled = -1;         // with a class per pixel: number of labelled pixels of the whole batch
-  /// The targets of each output, output 0 first, if each output has separate targets; otherwise null. Labels, values,
-  /// weights and `labelled` above are then not used.
-  target_view const* targets = nullptr;
+  int first = 0;
   std::uint64_t staged = 0;  // the result of engine::stage() for this batch, which has not changed since; or 0
 
-  /// Returns the targets of output k.
-  target_view targets_of(int k) const { return targets ? targets[k] : target_view{labels, values, weights, labelled}; }
+  /// Return the samples of input k and the targets of output k, or nulls.
+  float const* input(std::size_t k) const { return k < inputs.size() ? inputs[k] : nullptr; }
+  target_view target(int k) const {
+    return targets.empty() ? target_view{} : targets[targets.size() > 1 ? static_cast<std::size_t>(k) : 0];
+  }
 };
 
 /// Sums over the samples of a batch, or of this engine's part of it, or over their labelled pixels; divide by their

@@ -107,35 +107,12 @@ TYPENET_INLINE void towers_engine::run(int which, batch_view const& batch) {
   if (batch.size != p.part.size)
     throw option_error(message({"batch: the engine was prepared for ", p.part.size, " samples; found ", batch.size,
                                 "; call prepare() for that size"}));
-  long long const picture = graph_.output_shape(graph_.nodes[0]).size();
-  shape const& result = graph_.shape_of(graph_.result());
-  long long const labels_each = p.targets.all == target_kind::pixel_classes ? result.area() : 1;
   auto const step = [&](int i) {
     share const& s = p.each[i];
     if (s.program < 0) return;
-    int const begin = s.part.first - p.part.first;
     batch_view mine = batch;
+    mine.first += s.part.first - p.part.first;
     mine.size = s.part.size;
-    if (batch.images) mine.images += begin * picture;
-    if (batch.labels) mine.labels += begin * labels_each;
-    if (batch.values) mine.values += begin * result.size();
-    if (batch.weights) mine.weights += begin * labels_each;
-    list<float const*> further;
-    for (int n = 1; batch.further && n < graph_.size.nodes; ++n)
-      if (is_further_input(graph_, n))
-        further.push(batch.further[further.size()] + begin * graph_.output_shape(graph_.nodes[n]).size());
-    if (further.size() > 0) mine.further = further.begin();
-    list<target_view> targets;
-    for (int k = 0; batch.targets && k < p.targets.count; ++k) {
-      bool const of_pixels = p.targets[k] == target_kind::pixel_classes;
-      int const each = targets_each(graph_, p.targets, k);
-      target_view own = batch.targets[k];
-      if (own.labels) own.labels += begin * each;
-      if (own.values) own.values += begin * each;
-      if (own.weights) own.weights += begin * (of_pixels ? each : 1);
-      targets.push(own);
-    }
-    if (targets.size() > 0) mine.targets = targets.begin();
     at(i).run(s.program, mine);
   };
   if (p.mode == dsl::mode::training) {

@@ -35,7 +35,9 @@ target_kind targets_for(loss l, dataset const& data);
 /// The targets that the outputs of a network are compared with.
 struct learned_targets {
   per_output<target_kind> kinds{};
-  std::vector<output_target> own{};  // of each output; empty if all share the data set's own target
+  std::vector<output_target> each{};  // of each output, or the one that all share
+
+  dataset const& of(std::size_t k) const { return each[each.size() > 1 ? k : 0].data; }
 };
 /// Returns the targets of the outputs. Each output has separate targets if the data set has such targets, or if the
 /// losses need different forms of the data set's target. Requires that there are samples, and for every output a target
@@ -50,15 +52,14 @@ void require_shares(loss l, float const* values, long long samples, long long ea
 /// Throws data_error.
 void require_shares(per_output<loss> const& l, float const* values, long long samples, long long each,
                     char const* what);
-/// Requires such values for every output whose loss is binary_crossentropy, if outputs have targets of their own.
-/// Throws data_error.
-void require_shares(per_output<loss> const& l, learned_targets const& targets, dataset const& data, char const* what);
+/// Requires such values of a data set for every output whose loss is binary_crossentropy. Throws data_error.
+void require_shares(per_output<loss> const& l, learned_targets const& targets, char const* what);
 /// Requires that there are no weights of classes if outputs have targets of their own. Throws option_error.
 void require_weights_of_classes_fit(std::vector<float> const& class_weights, per_output<target_kind> const& targets);
 
 /// Returns advice for a loss that is not finite. If a number of the batch is not finite, the advice states the first
-/// such number and its place. `samples` and `values` may be null.
-std::string advice_on_bad_loss(graph_view const& g, int batch_size, float const* samples, float const* values);
+/// such number and its place.
+std::string advice_on_bad_loss(graph_view const& g, batch_view const& batch);
 
 /// Requires that a normalisation names inputs of the network and has, for each number of these inputs, a finite mean
 /// and a finite deviation other than 0. Throws data_error.

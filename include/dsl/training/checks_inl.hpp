@@ -190,7 +190,10 @@ TYPENET_INLINE learned_targets require_samples(graph_view const& g, per_output<l
     require_target(g, k, l[k], own, data.sample, what);
     shared = shared && targets_for(l[k], own) == first && g.output_shape(g.nodes[output_node(g, k)]).size() == result;
   }
-  if (shared) return {first, {}};
+  auto const values_of = [&](target_kind kind, int k) {
+    return kind == target_kind::values ? static_cast<int>(g.output_shape(g.nodes[output_node(g, k)]).size()) : 0;
+  };
+  if (shared) return {first, {{data, values_of(first, 0)}}};
   if (static_cast<int>(all.size()) > most_own_outputs)
     throw_error<option_error>({what, ": at most ", most_own_outputs, " outputs may have targets of their own; found ",
                                all.size(), " outputs; leave some out"});
@@ -199,8 +202,7 @@ TYPENET_INLINE learned_targets require_samples(graph_view const& g, per_output<l
     dataset const& own = all[static_cast<std::size_t>(k)];
     target_kind const kind = targets_for(l[k], own);
     made.kinds.push(kind);
-    made.own.push_back(
-        {own, kind == target_kind::values ? static_cast<int>(g.output_shape(g.nodes[output_node(g, k)]).size()) : 0});
+    made.each.push_back({own, values_of(kind, k)});
   }
   return made;
 }
@@ -225,24 +227,23 @@ TYPENET_INLINE void require_weights_of_classes_fit(std::vector<float> const& cla
                                " outputs with targets of their own; leave class_weights out, or use with_weights()"});
 }
 
-TYPENET_INLINE void require_shares(per_output<loss> const& l, learned_targets const& targets, dataset const& data,
-                                   char const* what) {
-  int const outputs = !targets.own.empty() ? static_cast<int>(targets.own.size()) : l.is_shared() ? 1 : l.count;
-  for (int k = 0; k < outputs; ++k) {
-    dataset const& own = targets.own.empty() ? data : targets.own[static_cast<std::size_t>(k)].data;
+TYPENET_INLINE void require_shares(per_output<loss> const& l, learned_targets const& targets, char const* what) {
+  int const losses = l.is_shared() ? 1 : l.count, own_targets = static_cast<int>(targets.each.size());
+  for (int k = 0; k < (own_targets > 1 ? own_targets : losses); ++k) {
+    dataset const& own = targets.of(static_cast<std::size_t>(k));
     if (!own.has_classes() && own.size > 0 && !is_stream(own))
       require_shares(l[k], own.wanted(0), own.size, own.values, what);
   }
 }
 
-TYPENET_INLINE std::string advice_on_bad_loss(graph_view const& g, int batch_size, float const* samples,
-                                              float const* values) {
+TYPENET_INLINE std::string advice_on_bad_loss(graph_view const& g, batch_view const& batch) {
+  float const *const samples = batch.input(0), *const values = batch.target(0).values;
   long long const each = g.output_shape(g.nodes[0]).size(), targets = g.shape_of(g.result()).size();
-  for (long long i = 0; samples && i < batch_size * each; ++i)
+  for (long long i = 0; samples && i < batch.size * each; ++i)
     if (auto const x = static_cast<double>(samples[i]); !isfinite(x))
       return message({"; number ", i % each, " of sample ", i / each, " of the batch is ", x,
                       " before the first layer: correct the data, its mean or its deviation"});
-  for (long long i = 0; values && i < batch_size * targets; ++i)
+  for (long long i = 0; values && i < batch.size * targets; ++i)
     if (auto const x = static_cast<double>(values[i]); !isfinite(x))
       return message(
           {"; target value ", i % targets, " of sample ", i / targets, " of the batch is ", x, ": correct the data"});
@@ -306,7 +307,7 @@ TYPENET_INLINE void require_fit(graph_view const& g, per_output<loss> const& l, 
                                    ? "shuffle = true; write .shuffle = false, and use shuffle_stream() if samples "
                                      "that follow each other are alike"
                                    : "cache = true; leave it out"});
-  if (is_stream(data) && !require_samples(g, l, data, "fit").own.empty())
+  if (is_stream(data) && require_samples(g, l, data, "fit").each.size() > 1)
     throw_error<option_error>(
         {"fit: all outputs must learn the same target if the samples come from a stream; found ", output_count(g),
          " outputs that need targets of different kinds or sizes; change the losses or the outputs, or use data in "
@@ -316,7 +317,7 @@ TYPENET_INLINE void require_fit(graph_view const& g, per_output<loss> const& l, 
     throw_error<option_error>({"fit: .metrics are computed on the validation data; found ", o.metrics.size(),
                                " of them and no .validation; add .validation = &test, or leave .metrics out"});
   if (!o.validation) return;
-  require_shares(l, require_samples(g, l, *o.validation, "validation"), *o.validation, "validation");
+  require_shares(l, require_samples(g, l, *o.validation, "validation"), "validation");
 }
 
 TYPENET_INLINE void require_same_moments(dataset const& data, dataset const& validation) {

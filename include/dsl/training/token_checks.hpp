@@ -7,6 +7,8 @@
 #include <dsl/graph/graph.hpp>
 #include <dsl/training/fit_options.hpp>
 
+#include <span>
+
 /// Checks that an input that an embedding reads consists of token numbers. A token outside the vocabulary would
 /// otherwise become a row of NaNs, and the loss would be NaN. `what` begins the message.
 namespace dsl::detail::TYPENET_MODE {
@@ -15,10 +17,8 @@ namespace dsl::detail::TYPENET_MODE {
 /// `samples` samples; the first of them has the number `first`. Throws data_error.
 void require_tokens(graph_view const& g, int input, float const* numbers, long long samples, long long first,
                     char const* what);
-/// Requires the same of the first input and of all further inputs. `further` has the addresses of the further inputs in
-/// the network's order; it is null if there are none.
-void require_tokens(graph_view const& g, float const* first_input, float const* const* further, int samples,
-                    char const* what);
+/// Requires the same of all inputs, in the network's order.
+void require_tokens(graph_view const& g, std::span<float const* const> inputs, int samples, char const* what);
 /// Requires the same of a batch of samples that a source has made. Samples in memory have been checked before.
 void require_tokens(graph_view const& g, dataset const& data, batch const& b, int samples, char const* what);
 /// Requires the same of a data set in memory. Also throws option_error if the data set's token numbers would be

@@ -43,17 +43,19 @@ TYPENET_INLINE void require_tokens(graph_view const& g, int input, float const* 
   }
 }
 
-TYPENET_INLINE void require_tokens(graph_view const& g, float const* first_input, float const* const* further,
-                                   int samples, char const* what) {
-  require_tokens(g, 0, first_input, samples, 0, what);
-  for (int n = 1; further && n < g.size.nodes; ++n)
-    if (is_further_input(g, n)) require_tokens(g, n, *further++, samples, 0, what);
+TYPENET_INLINE void require_tokens(graph_view const& g, std::span<float const* const> inputs, int samples,
+                                   char const* what) {
+  int n = 0;
+  for (float const* const numbers : inputs) {
+    while (g.nodes[n].kind != op::input) ++n;
+    require_tokens(g, n++, numbers, samples, 0, what);
+  }
 }
 
 TYPENET_INLINE void require_tokens(graph_view const& g, dataset const& data, batch const& b, int samples,
                                    char const* what) {
   if (data.storage && (data.storage->source || data.storage->stream))
-    require_tokens(g, 0, b.images, samples, b.first, what);
+    require_tokens(g, 0, b.inputs[0], samples, b.first, what);
 }
 
 TYPENET_INLINE void require_tokens(graph_view const& g, dataset const& data, char const* what) {

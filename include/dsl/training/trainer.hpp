@@ -158,22 +158,17 @@ class trainer {
  private:
   friend struct fit_run;
   detail::batch_checks checks() const { return {graph_, engine_->options().loss}; }
-  scores train_on(float const* samples, std::int32_t const* labels, float const* values, int size,
-                  float const* const* further = nullptr);
+  /// Runs a training step of a batch whose outputs share a target: labels or values.
+  scores train_on(std::span<float const* const> inputs, target_view target, std::size_t size);
   /// Runs a training step of the whole batch `all`, of which this process trains its share.
   scores train_on(batch_view all, per_output<target_kind> const& targets);
-  /// Returns a process's share of a batch. The arrays must outlive it.
-  batch_view share_of(batch_view all, per_output<target_kind> const& targets, batch_part share,
-                      std::vector<float const*>& further, std::vector<target_view>& own) const;
-  /// Returns the addresses of the further inputs of sample `first`; empty if there are no further inputs.
-  std::vector<float const*> further_from(float const* const* all, int first) const;
   /// Adds each output's sums, from the last run of the program, to `sums`. The number of correct predictions becomes
   /// NaN if the output has no accuracy.
   void add_outputs(int program, per_output<target_kind> const& targets, std::vector<double>& sums);
   /// Adds the sums of a step whose metrics are `all` to `sums`, and returns the step's loss and correct predictions. If
-  /// each output has separate targets, `own`, each sample counts as the mean over the output's labelled pixels.
-  batch_metrics add_step(int program, batch_metrics const& all, per_output<target_kind> const& targets,
-                         target_view const* own, int size, std::vector<double>& sums);
+  /// each output has a target of its own, each sample counts as the mean over the output's labelled pixels.
+  batch_metrics add_step(int program, batch_metrics const& all, per_output<target_kind> const& kinds,
+                         std::span<target_view const> targets, int size, std::vector<double>& sums);
   std::vector<float> predict_output(int k, dataset const& data, int batch_size);
   static std::unique_ptr<dsl::engine> require(std::unique_ptr<dsl::engine> e);
   fit_terms terms_of(dataset const& data, fit_options const& o) const;
@@ -190,6 +185,10 @@ class trainer {
   /// Returns the program for a training step. If no pixel of the batch has a label, this is the evaluation program,
   /// which changes nothing.
   int program_for(std::int64_t labelled, int training, batch_part share);
+  /// Returns the number of labelled pixels of a batch, or -1 unless all outputs share a class per pixel.
+  static std::int64_t labelled_of(std::span<target_view const> targets) {
+    return targets.size() == 1 ? targets[0].labelled : -1;
+  }
 
   /// Returns the metrics of a run's last step. Also determines whether the run has been interrupted, with the same
   /// result in all processes.
@@ -209,7 +208,7 @@ class trainer {
   /// Returns the number of the output with this name. Throws option_error if there is none.
   int output_called(std::string_view name, char const* what) const;
   /// Lets an observer begin, with the target of the output that it observes.
-  void begin_with(evaluation_observer& seen, dataset const& data, detail::learned_targets const& targets) const;
+  void begin_with(evaluation_observer& seen, detail::learned_targets const& targets) const;
 
   static void begin_epoch(fit_run& run);
 
@@ -231,7 +230,6 @@ class trainer {
   template <class F>
   void for_each_batch(dataset const& data, int batch_size, mode m, detail::learned_targets const& targets, F f);
 
-  int values_of(target_kind targets) const;
   /// Returns a step's sums over samples. If there is a class per pixel, each sample counts as the mean over all
   /// labelled pixels of the batch.
   static batch_metrics by_sample(batch_metrics const& m, std::int64_t labelled, int size);

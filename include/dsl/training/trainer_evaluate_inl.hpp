@@ -62,20 +62,18 @@ TYPENET_INLINE scores trainer::evaluate(dataset const& given, int batch_size,
   per_output<loss> const& l = engine_->options().loss;
   detail::require_no_stream(given, "evaluate");
   detail::learned_targets const targets = detail::require_samples(graph_, l, given, "evaluate");
-  if (!run) detail::require_shares(l, targets, given, "evaluate");  // fit has checked its validation data
+  if (!run) detail::require_shares(l, targets, "evaluate");  // fit has checked its validation data
   dataset const data = as_learned(given, "evaluate");
   process_checks* const processes = engine_->processes();
   if (processes) processes->before_evaluation(data, batch_size);
-  bool const shared = targets.own.empty();
   batch_metrics sum;
   std::vector<double> sums;  // of several outputs
-  std::vector<std::int64_t> counted(shared ? 1 : targets.own.size());
-  auto const of_pixels = [&](std::size_t k) { return shared ? data.pixel_classes : targets.own[k].data.pixel_classes; };
+  std::vector<std::int64_t> counted(targets.each.size());
   detail::zeros<float> outputs;  // of this process's part of a batch
   std::vector<int> observed;
   for (evaluation_observer* const o : seen) {
     observed.push_back(output_called(o->output(), "evaluate"));
-    begin_with(*o, data, targets);
+    begin_with(*o, targets);
   }
   for_each_batch(data, batch_size, mode::evaluation, targets, [&](int program, batch const& b) {
     batch_metrics const m = metrics(program, run);
@@ -83,20 +81,18 @@ TYPENET_INLINE scores trainer::evaluate(dataset const& given, int batch_size,
     sum.correct += m.correct;
     add_outputs(program, targets.kinds, sums);
     for (std::size_t k = 0; k < counted.size(); ++k)
-      counted[k] += !of_pixels(k) ? b.size : shared ? b.labelled : b.targets[k].labelled;
+      counted[k] += targets.of(k).pixel_classes ? b.targets[k].labelled : b.size;
     if (run && run->interrupted && !averages(*run) && detail::isfinite(sum.loss)) {
       run->proven = true;
       return false;
     }
-    for (std::size_t i = 0; i < seen.size(); ++i) {
-      auto const k = static_cast<std::size_t>(observed[i]);
-      show(*seen[i], observed[i], program, b, shared ? data : targets.own[k].data, outputs);
-    }
+    for (std::size_t i = 0; i < seen.size(); ++i)
+      show(*seen[i], observed[i], program, b, targets.of(static_cast<std::size_t>(observed[i])), outputs);
     return true;
   });
   for (evaluation_observer* const o : seen) o->on_end(processes);
   if (run && run->proven) notify(*run, &callback::on_backup);
-  if (shared)
+  if (targets.kinds.is_shared())
     return mean_scores(sum.loss, sum.correct, static_cast<double>(counted[0]), has_acc(targets.kinds), outputs_, sums);
   scores all;
   for (std::size_t k = 0; k < outputs_.size(); ++k) {
@@ -108,15 +104,13 @@ TYPENET_INLINE scores trainer::evaluate(dataset const& given, int batch_size,
   return all;
 }
 
-TYPENET_INLINE void trainer::begin_with(evaluation_observer& seen, dataset const& data,
-                                        detail::learned_targets const& targets) const {
-  int const k = output_called(seen.output(), "metrics");
-  seen.on_begin(targets.own.empty() ? data : targets.own[static_cast<std::size_t>(k)].data);
+TYPENET_INLINE void trainer::begin_with(evaluation_observer& seen, detail::learned_targets const& targets) const {
+  seen.on_begin(targets.of(static_cast<std::size_t>(output_called(seen.output(), "metrics"))));
 }
 
 TYPENET_INLINE void trainer::show(evaluation_observer& to, int k, int program, batch const& b, dataset const& target,
                                   detail::zeros<float>& outputs) {
-  target_view const wanted = b.targets ? b.targets[k] : target_view{.labels = b.labels, .values = b.values};
+  target_view const& wanted = b.targets[b.targets.size() > 1 ? static_cast<std::size_t>(k) : 0];
   auto const each = static_cast<std::size_t>(graph_.output_shape(graph_.nodes[output_node(graph_, k)]).size());
   batch_part const share = engine_->share_of(b.size);
   auto const needed = static_cast<std::size_t>(share.size) * (each > 1 ? each : 2);
@@ -140,11 +134,8 @@ void trainer::for_each_batch(dataset const& data, int batch_size, mode m, detail
   detail::option_check{m == mode::inference ? "predict" : "evaluate"}.need(
       batch_size >= 1, "batch_size must be 1 or more", batch_size, "try 64");
   if (batch_size > data.size) batch_size = static_cast<int>(data.size);
-  bool const shared = targets.own.empty();
-  batch_loader loader(detail::in_order_of_inputs(graph_, data), {.batch_size = batch_size,
-                                                                 .shuffle = false,
-                                                                 .values = shared ? values_of(targets.kinds.all) : 0,
-                                                                 .targets = targets.own});
+  batch_loader loader(detail::in_order_of_inputs(graph_, data),
+                      {.batch_size = batch_size, .shuffle = false, .targets = targets.each});
   loader.start(0);
   std::uint64_t staged = 0;
   while (batch const* b = loader.next()) {
@@ -152,26 +143,15 @@ void trainer::for_each_batch(dataset const& data, int batch_size, mode m, detail
     // every process predicts for itself
     batch_part const share = m == mode::inference ? batch_part(b->size) : engine_->share_of(b->size);
     int const program = engine_->prepare(m, share, targets.kinds);
-    batch_view const all{.images = b->images,
-                         .labels = b->labels,
-                         .size = b->size,
-                         .step = step_,
-                         .values = b->values,
-                         .further = b->further,
-                         .weights = b->weights,
-                         .labelled = b->labelled,
-                         .targets = b->targets,
-                         .staged = staged};
-    std::vector<float const*> further;
-    std::vector<target_view> own;
-    engine_->run(program, share_of(all, targets.kinds, share, further, own));
+    engine_->run(program, {.inputs = b->inputs,
+                           .targets = b->targets,
+                           .size = share.size,
+                           .step = step_,
+                           .first = share.first,
+                           .staged = staged});
     staged = share.size == b->size ? stage_next(loader, program, b->size) : 0;
     if (!f(program, *b)) return;
   }
-}
-
-TYPENET_INLINE int trainer::values_of(target_kind targets) const {
-  return targets == target_kind::values ? static_cast<int>(graph_.shape_of(graph_.result()).size()) : 0;
 }
 
 TYPENET_INLINE bool trainer::has_acc(per_output<target_kind> const& targets, int k) const {

@@ -36,10 +36,9 @@ TYPENET_INLINE history trainer::fit(dataset const& given, fit_options const& opt
   if (options.validation) {
     detail::require_same_moments(data, as_learned(*options.validation, "validation"));
     detail::learned_targets const of = detail::require_samples(graph_, l, *options.validation, "validation");
-    for (metric_handle const& m : options.metrics)
-      begin_with(m.observer(), *options.validation, of);  // which may refuse it
+    for (metric_handle const& m : options.metrics) begin_with(m.observer(), of);  // which may refuse it
   }
-  detail::require_shares(l, learned, data, "fit");
+  detail::require_shares(l, learned, "fit");
   per_output<target_kind> const targets = learned.kinds;
   process_checks* const processes = engine_->processes();
   if (processes) processes->before_fit(terms_of(data, options));
@@ -52,21 +51,19 @@ TYPENET_INLINE history trainer::fit(dataset const& given, fit_options const& opt
                     ? engine_->prepare_resident(data, options.augment, share, options.shuffle)
                     : -1;
   if (program < 0) {
-    loader =
-        detail::make_owner<batch_loader>(detail::in_order_of_inputs(graph_, data),
-                                         pipeline_options{.batch_size = options.batch_size,
-                                                          .seed = seed(),
-                                                          .shuffle = options.shuffle,
-                                                          .drop_last = true,
-                                                          .augment = options.augment,
-                                                          .prefetch = options.prefetch,
-                                                          .threads = options.loader_threads,
-                                                          .part_first = share.first,
-                                                          .part_size = share.size,
-                                                          .cache = options.cache,
-                                                          .values = learned.own.empty() ? values_of(targets.all) : 0,
-                                                          .class_weights = class_weights,
-                                                          .targets = learned.own});
+    loader = detail::make_owner<batch_loader>(detail::in_order_of_inputs(graph_, data),
+                                              pipeline_options{.batch_size = options.batch_size,
+                                                               .seed = seed(),
+                                                               .shuffle = options.shuffle,
+                                                               .drop_last = true,
+                                                               .augment = options.augment,
+                                                               .prefetch = options.prefetch,
+                                                               .threads = options.loader_threads,
+                                                               .part_first = share.first,
+                                                               .part_size = share.size,
+                                                               .cache = options.cache,
+                                                               .class_weights = class_weights,
+                                                               .targets = learned.each});
     program = engine_->prepare(mode::training, share, targets);
   }
   detail::weight_averager average(*engine_, options.average, options.epochs);
@@ -199,7 +196,7 @@ TYPENET_INLINE std::int64_t trainer::counted_before(fit_position const& at, int 
   std::int64_t counted = 0;
   of_pixels->start(at.epoch);
   for (std::int64_t i = 0; i < at.step; ++i)
-    if (batch const* const b = of_pixels->next()) counted += b->labelled;
+    if (batch const* const b = of_pixels->next()) counted += labelled_of(b->targets);
   return counted;
 }
 
@@ -241,34 +238,32 @@ TYPENET_INLINE bool trainer::train_epoch(batch_loader* loader, int program, per_
   for (run.step = at.step; steps > at.step; run.step = at.step) {
     check_rate(run);
     batch const& b = loader ? *loader->next() : resident;
+    batch_view const now{.inputs = b.inputs,
+                         .targets = b.targets,
+                         .size = b.size,
+                         .step = step_,
+                         .learning_rate = run.learning_rate,
+                         .staged = staged};
     if (loader) detail::require_tokens(graph_, loader->data(), b, b.size, "fit");
-    if (run.streams && b.values)
-      detail::require_shares(engine_->options().loss, b.values, b.size, graph_.shape_of(graph_.result()).size(), "fit");
-    bool const last = run.interrupted != 0 && b.labelled != 0;  // its loss shows whether the state before it is sound
-    int const running = program_for(b.labelled, program, engine_->share_of(options.batch_size));
-    engine_->run(running, {.images = b.images,
-                           .labels = b.labels,
-                           .size = b.size,
-                           .step = step_++,
-                           .learning_rate = run.learning_rate,
-                           .values = b.values,
-                           .further = b.further,
-                           .weights = b.weights,
-                           .labelled = b.labelled,
-                           .targets = b.targets,
-                           .staged = staged});
+    if (float const* const values = now.target(0).values; run.streams && values)
+      detail::require_shares(engine_->options().loss, values, b.size, graph_.shape_of(graph_.result()).size(), "fit");
+    std::int64_t const labelled = labelled_of(b.targets);
+    bool const last = run.interrupted != 0 && labelled != 0;  // its loss shows whether the state before it is sound
+    int const running = program_for(labelled, program, engine_->share_of(options.batch_size));
+    ++step_;
+    engine_->run(running, now);
     staged = loader ? stage_next(*loader, program, b.size) : 0;
     batch_metrics const m = metrics(running, &run);
     if (!detail::isfinite(m.loss)) {
       if (ends_for_bad_loss(run)) return false;
       detail::throw_error<training_error>({"loss: it became ", m.loss, " in epoch ", run.epoch + 1, ", batch ",
                                            run.step + 1, ", with learning rate ", run.learning_rate,
-                                           detail::advice_on_bad_loss(graph_, b.size, b.images, b.values)});
+                                           detail::advice_on_bad_loss(graph_, now)});
     }
     batch_metrics const step = add_step(running, m, targets, b.targets, options.batch_size, at.outputs);
     at.loss += step.loss;
     at.correct += step.correct;
-    at.counted += b.labelled < 0 ? options.batch_size : b.labelled;
+    at.counted += labelled < 0 ? options.batch_size : labelled;
     ++at.step;
     means();
     notify(run, &callback::on_batch_end);
@@ -285,9 +280,8 @@ TYPENET_INLINE bool trainer::train_epoch(batch_loader* loader, int program, per_
 
 TYPENET_INLINE std::uint64_t trainer::stage_next(batch_loader& loader, int program, int size) {
   batch const* const next = loader.coming();
-  if (!next || next->size != size || next->labelled == 0) return 0;
-  return engine_->stage(program,
-                        {.images = next->images, .labels = next->labels, .size = size, .weights = next->weights});
+  if (!next || next->size != size || labelled_of(next->targets) == 0) return 0;
+  return engine_->stage(program, {.inputs = next->inputs, .targets = next->targets, .size = size});
 }
 
 [[gnu::noinline]] TYPENET_INLINE void trainer::notify(fit_run& run, void (callback::*moment)(fit_run&)) {

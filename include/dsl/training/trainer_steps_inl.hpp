@@ -24,18 +24,18 @@ TYPENET_INLINE scores trainer::train_on_batch(std::span<float const> samples, st
 TYPENET_INLINE scores trainer::train_on_batch(std::span<float const> samples, std::span<float const> values) {
   std::size_t const size = checks().samples_of(values);
   checks().require_count("train_on_batch: samples", samples.size(), size, graph_.output_shape(graph_.nodes[0]));
-  return train_on(samples.data(), nullptr, values.data(), static_cast<int>(size));
+  return train_on_batch(samples.data(), values.data(), static_cast<int>(size));
 }
 
 TYPENET_INLINE scores trainer::train_on_batch(float const* images, std::int32_t const* labels, int size) {
   checks().require_labels(labels, size);
-  return train_on(images, labels, nullptr, size);
+  return train_on({&images, 1}, {.labels = labels}, static_cast<std::size_t>(size));
 }
 
 TYPENET_INLINE scores trainer::train_on_batch(float const* images, float const* values, int size) {
   checks().require_loss_takes(target_kind::values);
   checks().require_size(size);
-  return train_on(images, nullptr, values, size);
+  return train_on({&images, 1}, {.values = values}, static_cast<std::size_t>(size));
 }
 
 TYPENET_INLINE scores trainer::train_on_batch(std::vector<batch_input> const& inputs,
@@ -43,13 +43,10 @@ TYPENET_INLINE scores trainer::train_on_batch(std::vector<batch_input> const& in
   std::size_t const size = checks().samples_of(inputs);
   auto const all = checks().arranged("train_on_batch", inputs, size);
   auto const wanted = checks().arranged(targets, size);
-  if (target_view const& one = wanted.each[0]; wanted.each.size() == 1)
-    return train_on(all[0], one.labels, one.values, static_cast<int>(size), all.data() + 1);
+  if (wanted.each.size() == 1) return train_on(all, wanted.each[0], size);
   detail::require_weights_of_classes_fit(engine_->options().class_weights, wanted.kinds);
-  detail::require_tokens(graph_, all[0], all.data() + 1, static_cast<int>(size), "train_on_batch");
-  return train_on(
-      {.images = all[0], .size = static_cast<int>(size), .further = all.data() + 1, .targets = wanted.each.data()},
-      wanted.kinds);
+  detail::require_tokens(graph_, all, static_cast<int>(size), "train_on_batch");
+  return train_on({.inputs = all, .targets = wanted.each, .size = static_cast<int>(size)}, wanted.kinds);
 }
 
 TYPENET_INLINE scores trainer::train_on_batch(std::vector<batch_input> const& inputs,
@@ -57,13 +54,13 @@ TYPENET_INLINE scores trainer::train_on_batch(std::vector<batch_input> const& in
   std::size_t const size = checks().samples_of(labels);
   auto const all = checks().arranged("train_on_batch", inputs, size);
   checks().require_labels(labels.data(), static_cast<int>(size));
-  return train_on(all[0], labels.data(), nullptr, static_cast<int>(size), all.data() + 1);
+  return train_on(all, {.labels = labels.data()}, size);
 }
 
 TYPENET_INLINE scores trainer::train_on_batch(std::vector<batch_input> const& inputs, std::span<float const> values) {
   std::size_t const size = checks().samples_of(values);
   auto const all = checks().arranged("train_on_batch", inputs, size);
-  return train_on(all[0], nullptr, values.data(), static_cast<int>(size), all.data() + 1);
+  return train_on(all, {.values = values.data()}, size);
 }
 
 TYPENET_INLINE void trainer::predict_on_batch(std::span<float const> samples, std::span<float> outputs) {
@@ -80,93 +77,63 @@ TYPENET_INLINE void trainer::predict_on_batch(std::vector<batch_input> const& in
   std::size_t const size = outputs.size() / static_cast<std::size_t>(result.size());
   checks().require_count("predict_on_batch: outputs", outputs.size(), size, result);
   auto const all = checks().arranged("predict_on_batch", inputs, size);
-  detail::require_tokens(graph_, all[0], all.data() + 1, static_cast<int>(size), "predict_on_batch");
+  detail::require_tokens(graph_, all, static_cast<int>(size), "predict_on_batch");
   int const program = engine_->prepare(mode::inference, static_cast<int>(size));
-  engine_->run(program, {.images = all[0], .size = static_cast<int>(size), .step = step_, .further = all.data() + 1});
+  engine_->run(program, {.inputs = all, .size = static_cast<int>(size), .step = step_});
   engine_->read_result(program, outputs.data());
 }
 
 TYPENET_INLINE void trainer::predict_on_batch(float const* images, int size, float* outputs) {
   checks().require_size(size);
   checks().require_one_input("predict_on_batch");
-  detail::require_tokens(graph_, images, nullptr, size, "predict_on_batch");
+  detail::require_tokens(graph_, {&images, 1}, size, "predict_on_batch");
   int const program = engine_->prepare(mode::inference, size);
-  engine_->run(program, {.images = images, .size = size, .step = step_});
+  engine_->run(program, {.inputs = {&images, 1}, .size = size, .step = step_});
   engine_->read_result(program, outputs);
 }
 
-TYPENET_INLINE scores trainer::train_on(float const* samples, std::int32_t const* labels, float const* values, int size,
-                                        float const* const* further) {
-  if (!further) checks().require_one_input("train_on_batch");
-  detail::require_tokens(graph_, samples, further, size, "train_on_batch");
-  long long const outputs = graph_.shape_of(graph_.result()).size();
-  if (values) detail::require_shares(engine_->options().loss, values, size, outputs, "train_on_batch");
-  target_kind const targets = values ? target_kind::values : checks().targets_of_labels();
-  bool const of_pixels = targets == target_kind::pixel_classes;
-  long long const labels_each = of_pixels ? graph_.shape_of(graph_.result()).area() : 1;
-  long long labelled = of_pixels ? 0 : -1;
-  for (long long i = 0; of_pixels && i < size * labels_each; ++i) labelled += labels[i] >= 0 ? 1 : 0;
+TYPENET_INLINE scores trainer::train_on(std::span<float const* const> inputs, target_view target, std::size_t size) {
+  if (inputs.size() == 1) checks().require_one_input("train_on_batch");
+  auto const count = static_cast<int>(size);
+  detail::require_tokens(graph_, inputs, count, "train_on_batch");
+  shape const& result = graph_.shape_of(graph_.result());
+  if (target.values)
+    detail::require_shares(engine_->options().loss, target.values, count, result.size(), "train_on_batch");
+  target_kind const kind = target.values ? target_kind::values : checks().targets_of_labels();
+  bool const of_pixels = kind == target_kind::pixel_classes;
+  std::span<std::int32_t const> const labels{target.labels, target.labels ? size * (of_pixels ? result.area() : 1) : 0};
+  target.labelled = of_pixels ? 0 : -1;
+  for (std::size_t i = 0; of_pixels && i < labels.size(); ++i) target.labelled += labels[i] >= 0 ? 1 : 0;
   std::vector<float> weights;
-  if (std::vector<float> const& of_classes = engine_->options().class_weights; labels && !of_classes.empty()) {
-    weights.reserve(static_cast<std::size_t>(size * labels_each));
-    for (long long i = 0; i < size * labels_each; ++i)
-      weights.push_back(labels[i] < 0 ? 1.0F : of_classes[static_cast<std::size_t>(labels[i])]);
+  if (std::vector<float> const& of_classes = engine_->options().class_weights; !of_classes.empty()) {
+    weights.reserve(labels.size());
+    for (std::int32_t const label : labels)
+      weights.push_back(label < 0 ? 1.0F : of_classes[static_cast<std::size_t>(label)]);
   }
-  return train_on({.images = samples,
-                   .labels = labels,
-                   .size = size,
-                   .values = values,
-                   .further = further,
-                   .weights = weights.empty() ? nullptr : weights.data(),
-                   .labelled = labelled},
-                  targets);
+  target.weights = weights.empty() ? nullptr : weights.data();
+  return train_on({.inputs = inputs, .targets = {&target, 1}, .size = count}, kind);
 }
 
 TYPENET_INLINE scores trainer::train_on(batch_view all, per_output<target_kind> const& targets) {
   int const size = all.size;
   batch_part const share = engine_->share_of(size);
+  std::int64_t const labelled = labelled_of(all.targets);
   if (engine_->processes()) engine_->processes()->before_batch(size, learning_rate_, step_, targets);
-  int const program = program_for(all.labelled, engine_->prepare(mode::training, share, targets), share);
+  int const program = program_for(labelled, engine_->prepare(mode::training, share, targets), share);
   all.step = step_++;
   all.learning_rate = learning_rate_;
-  std::vector<float const*> further;
-  std::vector<target_view> own;
-  engine_->run(program, share_of(all, targets, share, further, own));
+  batch_view mine = all;
+  mine.first = share.first, mine.size = share.size;
+  engine_->run(program, mine);
   batch_metrics const sums = engine_->metrics(program);
   if (!detail::isfinite(sums.loss))
-    detail::throw_error<training_error>({"loss: it became ", by_sample(sums, all.labelled, size).loss, " in step ",
+    detail::throw_error<training_error>({"loss: it became ", by_sample(sums, labelled, size).loss, " in step ",
                                          static_cast<long long>(step_), ", with learning rate ", learning_rate_,
-                                         detail::advice_on_bad_loss(graph_, size, all.images, all.values)});
+                                         detail::advice_on_bad_loss(graph_, all)});
   std::vector<double> each;
-  batch_metrics const step = add_step(program, sums, targets, all.targets, size, each);
-  batch_metrics const m = all.targets ? step : by_sample(step, all.labelled, size);
-  for (double& s : each)
-    if (!all.targets) s = by_sample({s, 0}, all.labelled, size).loss;
+  batch_metrics const m = by_sample(add_step(program, sums, targets, all.targets, size, each), labelled, size);
+  for (double& s : each) s = by_sample({s, 0}, labelled, size).loss;
   return mean_scores(m.loss, m.correct, size, has_acc(targets), outputs_, each);
-}
-
-TYPENET_INLINE batch_view trainer::share_of(batch_view all, per_output<target_kind> const& targets, batch_part share,
-                                            std::vector<float const*>& further, std::vector<target_view>& own) const {
-  auto const move_on = [&](target_view& t, int k) {
-    long long const each = targets_each(graph_, targets, k), first = share.first;
-    if (t.labels) t.labels += first * each;
-    if (t.values) t.values += first * each;
-    if (t.weights) t.weights += first * (targets[k] == target_kind::pixel_classes ? each : 1);
-  };
-  further = further_from(all.further, share.first);
-  if (all.images) all.images += share.first * graph_.output_shape(graph_.nodes[0]).size();
-  all.further = further.data();
-  all.size = share.size;
-  if (all.targets) {
-    own.assign(all.targets, all.targets + targets.count);
-    for (int k = 0; k < targets.count; ++k) move_on(own[static_cast<std::size_t>(k)], k);
-    all.targets = own.data();
-    return all;
-  }
-  target_view shared = all.targets_of(0);
-  move_on(shared, 0);
-  all.labels = shared.labels, all.values = shared.values, all.weights = shared.weights;
-  return all;
 }
 
 TYPENET_INLINE void trainer::add_outputs(int program, per_output<target_kind> const& targets,
@@ -181,31 +148,24 @@ TYPENET_INLINE void trainer::add_outputs(int program, per_output<target_kind> co
 }
 
 TYPENET_INLINE batch_metrics trainer::add_step(int program, batch_metrics const& all,
-                                               per_output<target_kind> const& targets, target_view const* own, int size,
+                                               per_output<target_kind> const& kinds,
+                                               std::span<target_view const> targets, int size,
                                                std::vector<double>& sums) {
-  if (!own) {
-    add_outputs(program, targets, sums);
+  if (kinds.is_shared()) {
+    add_outputs(program, kinds, sums);
     return all;
   }
   std::vector<double> step;
-  add_outputs(program, targets, step);
+  add_outputs(program, kinds, step);
   sums.resize(step.size());
   batch_metrics whole;
   for (std::size_t k = 0; k < outputs_.size(); ++k) {
-    batch_metrics const mean = by_sample({step[2 * k], step[2 * k + 1]}, own[k].labelled, size);
+    batch_metrics const mean = by_sample({step[2 * k], step[2 * k + 1]}, targets[k].labelled, size);
     sums[2 * k] += mean.loss, sums[2 * k + 1] += mean.correct;
     whole.loss += engine_->loss_weight(static_cast<int>(k)) * mean.loss;
     if (k == 0) whole.correct = mean.correct;
   }
   return whole;
-}
-
-TYPENET_INLINE std::vector<float const*> trainer::further_from(float const* const* all, int first) const {
-  std::vector<float const*> from;
-  for (int n = 1; all && n < graph_.size.nodes; ++n)
-    if (is_further_input(graph_, n))
-      from.push_back(all[from.size()] + first * graph_.output_shape(graph_.nodes[n]).size());
-  return from;
 }
 
 TYPENET_INLINE int trainer::program_for(std::int64_t labelled, int training, batch_part share) {

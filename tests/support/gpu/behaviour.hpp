@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <map>
 
+#include "support/one_batch.hpp"
 #include "support/gpu/agreement.hpp"
 #include "support/gpu/posed_convolutions.hpp"
 #include "support/gpu/watched_calls.hpp"
@@ -68,8 +69,8 @@ inline void check_resident(gpu const& on, ledger& l, graph_view const& g, datase
       resident->start_epoch(a, epoch, 0);
       loader.start(epoch);
       while (auto const* x = loader.next()) {
-        resident->run(a, {nullptr, nullptr, batch, step, 1e-3});
-        fed->run(b, {x->images, x->labels, batch, step++, 1e-3});
+        resident->run(a, {.size = batch, .step = step, .learning_rate = 1e-3});
+        fed->run(b, dsl::test::one_batch{x->inputs[0], x->targets[0], batch, step++, 1e-3});
         losses.add(difference(resident->metrics(a).loss / batch, fed->metrics(b).loss / batch));
       }
     }
@@ -213,7 +214,7 @@ inline void exercise_small_networks(gpu const& on, ledger& l) {
       dataset const pictures = drawn_data(g.shape_of(g.nodes[0].output), 4, 9);
       int const resident = e->prepare_resident(pictures, shift_and_flip{}, 3, true);
       e->start_epoch(resident, 0, 0);
-      e->run(resident, {nullptr, nullptr, 3, 2, 0.01});
+      e->run(resident, {.size = 3, .step = 2, .learning_rate = 0.01});
       l.holds("a network in " + name_of(p) + " trains and infers",
               std::isfinite(loss) && std::isfinite(y) && std::isfinite(e->metrics(resident).loss));
     }

@@ -4,6 +4,7 @@
 #include <dsl/training/initialize.hpp>
 #include <future>
 
+#include "support/one_batch.hpp"
 #include "support/gpu/agreement.hpp"
 
 namespace dsl::test {
@@ -57,7 +58,8 @@ void follow(gpu const& on, ledger& l, std::string const& file, int steps, precis
     fill(s);
     std::vector<std::int32_t> labels;
     for (int n = 0; n < t.batch; ++n) labels.push_back(label(s, n, t.classes));
-    e->run(program, {images.data(), labels.data(), t.batch, static_cast<std::uint64_t>(s), t.learning_rate(s)});
+    e->run(program, dsl::test::one_batch{
+                        images.data(), {labels.data()}, t.batch, static_cast<std::uint64_t>(s), t.learning_rate(s)});
     (s < steps ? near : far).add(difference(e->metrics(program).loss / t.batch, t.losses[static_cast<std::size_t>(s)]));
     if (s >= steps) continue;
     for (saved_state const& saved : t.states)
@@ -66,7 +68,7 @@ void follow(gpu const& on, ledger& l, std::string const& file, int steps, precis
       if (saved.steps_done == s + 1) {
         int const inference = e->prepare(mode::inference, t.batch);
         fill(0);
-        e->run(inference, {images.data(), nullptr, t.batch, 0, 0});
+        e->run(inference, dsl::test::one_batch{images.data(), {}, t.batch, 0, 0});
         std::vector<float> const y = result_of(*e, inference, t.batch);
         for (std::size_t i = 0; i < y.size(); ++i)
           predicted.add(difference(static_cast<double>(y[i]), saved.probabilities[i]));
@@ -118,7 +120,7 @@ inline trained_from train_augmented(engine& e, dataset const& data, int batch) {
   loader.start(0);
   std::uint64_t step = 0;
   while (auto const* b = loader.next()) {
-    e.run(program, {b->images, b->labels, b->size, step++, 5e-5});
+    e.run(program, dsl::test::one_batch{b->inputs[0], b->targets[0], b->size, step++, 5e-5});
     t.end.losses.push_back(e.metrics(program).loss / batch);
   }
   t.end.parameters = parameters_of(e);
@@ -146,7 +148,7 @@ inline void write_parameters(engine& e, std::vector<float> const& all) {
 /// network that has hardly learned are all alike, and would hide errors.
 inline std::vector<float> class_scores(engine& e, drawn_batch const& pictures, int batch) {
   int const program = e.prepare(mode::inference, batch);
-  e.run(program, {pictures.images.data(), nullptr, batch, 0, 0});
+  e.run(program, dsl::test::one_batch{pictures.images.data(), {}, batch, 0, 0});
   std::vector<float> y = result_of(e, program, batch);
   std::size_t const classes = y.size() / static_cast<std::size_t>(batch);
   for (std::size_t n = 0; n < y.size(); n += classes) {

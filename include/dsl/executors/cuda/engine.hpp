@@ -206,7 +206,7 @@ class engine final : public dsl::engine {
   /// program gets its batches from the host.
   std::uint64_t stage(int which, batch_view const& next) override {
     program& p = programs_[which];
-    if (p.batches.size() < 2 || !next.images) return 0;
+    if (p.batches.size() < 2 || !next.input(0)) return 0;
     int const turn = 1 - p.turn;
     check(p, next, turn);
     api_(api_.cudaSetDevice, device_.number);
@@ -337,11 +337,11 @@ class engine final : public dsl::engine {
     if (!fits)
       throw option_error(detail::message({"batch: the engine was prepared for ", p.part.size, " samples; found ",
                                           batch.size, "; call prepare() for that size"}));
-    if (batch.weights)
+    if (batch.target(0).weights)
       throw executor_error("cuda: sample weights and class weights are not supported; use a CPU executor");
     if (p.batches.size() == 0) return;
     host_batch const& to = p.batches[turn];
-    if (to.labels && !batch.labels && to.labelled != batch.size)  // without labels, a run uses the last ones
+    if (to.labels && !batch.target(0).labels && to.labelled != batch.size)  // without labels, a run uses the last ones
       throw option_error("batch: it must have labels; only inference runs without them");
   }
   /// Whether a program also runs smaller batches.
@@ -366,14 +366,17 @@ class engine final : public dsl::engine {
     if (p.batches.size() == 0) return;
     p.staged = 0;
     host_batch& to = p.batches[turn];
-    if (batch.images) fill(to.images, batch.images, batch.size, p, 0.0F);
-    if (batch.images && to.copied) {
+    float const* const images = batch.input(0);
+    if (images)
+      fill(to.images, images + batch.first * graph_.output_shape(graph_.nodes[0]).size(), batch.size, p, 0.0F);
+    if (images && to.copied) {
       api_(api_.cudaMemcpyAsync, to.pictures.data(), to.images.as<void>(), static_cast<std::size_t>(to.images.bytes()),
            cudaMemcpyHostToDevice, copies_->get());
       to.copied->record(copies_->get());
     }
-    if (!batch.labels || !to.labels) return;
-    fill(*to.labels, batch.labels, batch.size, p, kernels::no_sample);
+    std::int32_t const* const labels = batch.target(0).labels;
+    if (!labels || !to.labels) return;
+    fill(*to.labels, labels + batch.first, batch.size, p, kernels::no_sample);
     to.labelled = batch.size;
   }
   /// Copies the numbers of `size` samples to the beginning of a program's batch, and sets those of the other samples.

@@ -96,8 +96,11 @@ class engine : public dsl::engine {
     if (batch.size != p.part.size)
       detail::throw_error<option_error>({"batch: the engine was prepared for ", p.part.size, " samples; found ",
                                          batch.size, "; call prepare() for that size"});
-    if (p.plan.labels >= 0) require_targets_of(p, batch);
-    if (!batch.further && batch.size > 0 && further_inputs(graph_, graph_.size.nodes) > 0) refuse_without_inputs();
+    if (p.plan.labels >= 0 && batch.size > 0) require_targets_of(p, batch);
+    int const further = further_inputs(graph_, graph_.size.nodes);
+    if (batch.size > 0 && further > 0 && static_cast<int>(batch.inputs.size()) <= further)
+      detail::throw_error<option_error>({"batch: .inputs must have the samples of the network's ", further + 1,
+                                         " inputs; found ", batch.inputs.size()});
     p.batch = batch;
     bool const trains = p.plan.options.mode == mode::training;
     if (trains) change_weights();  // running statistics change before the update, and a step in between may throw
@@ -298,24 +301,22 @@ class engine : public dsl::engine {
   /// Requires that the batch has the targets for which the program was prepared.
   void require_targets_of(program const& p, batch_view const& batch) const {
     per_output<target_kind> const& kinds = p.plan.options.targets;
-    if (!kinds.is_shared() && !batch.targets && batch.size > 0)
-      detail::throw_error<option_error>({"batch: .targets must have the targets of each output; found none"});
-    for (int k = 0; k < (kinds.is_shared() ? 1 : kinds.count); ++k) {
-      if (!kinds.is_shared() && !batch.targets) continue;  // a tower without samples
-      target_view const found = batch.targets_of(k);
+    int const count = static_cast<int>(batch.targets.size()), needed = kinds.is_shared() ? 1 : kinds.count;
+    if (count > needed)
+      detail::throw_error<option_error>({"batch: the engine was prepared for ", detail::counted(needed, "target"),
+                                         "; found ", count, "; call prepare() with the kind of each"});
+    for (int k = 0; k < needed; ++k) {
+      target_view const found = k < count ? batch.target(k) : target_view{};
       bool const has_values = kinds[k] == target_kind::values;
-      if (batch.size > 0 && !(has_values ? found.values != nullptr : found.labels != nullptr))
-        detail::throw_error<option_error>(
-            {"batch: it must have ", has_values ? "values" : "labels", "; only inference runs without them"});
+      if (!(has_values ? found.values != nullptr : found.labels != nullptr))
+        detail::throw_error<option_error>({"batch: it must have ", has_values ? "values" : "labels",
+                                           needed > 1 ? detail::message({" for output ", k}) : std::string(),
+                                           "; only inference runs without them"});
       if (kinds[k] == target_kind::pixel_classes && found.labelled < 0)
         detail::throw_error<option_error>(
             {"batch: with a class per pixel, .labelled must be the number of labelled pixels of the whole batch; ",
              "found ", found.labelled, "; set it to the number of labels that are 0 or greater"});
     }
-  }
-  [[gnu::cold, noreturn]] void refuse_without_inputs() const {
-    detail::throw_error<option_error>({"batch: the network has ", further_inputs(graph_, graph_.size.nodes) + 1,
-                                       " inputs; found only the first; set .further"});
   }
   program& program_of(int which) const {
     if (which < 0 || which >= programs_.size())

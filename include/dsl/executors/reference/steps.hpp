@@ -93,17 +93,29 @@ class steps : public host::engine<T> {
   /// Copies sample n of the batch into the tensor of a load step.
   void load_sample(program const& p, bound_step const& b, int n) const {
     bool const is_first = !b.node;
-    float const* from = is_first ? p.batch.images : p.batch.further[further_inputs(this->graph_, b.step->node)];
+    int const input = is_first ? 0 : 1 + further_inputs(this->graph_, b.step->node);
+    float const* from = p.batch.input(static_cast<std::size_t>(input));
     if (!from || !b.to.data) return;
-    from += (p.plan.samples_of(*b.step).first + n) * b.to.shape.size();
+    from += (first_of(p, b) + n) * b.to.shape.size();
     for (int c = 0; c < b.to.shape.channels; ++c) {
       auto const to = b.to.pixels(n, c);
       for (long long i = 0; i < b.to.shape.area(); ++i) to[i] = static_cast<T>(*from++);
     }
   }
-  /// Copies the targets of a load step.
+  /// Copies the targets that all outputs share, or those of one output after the other, in a load step.
   void load_targets(program const& p, bound_step const& b) const {
-    if (b.labels) load_targets(p, p.plan.samples_of(*b.step), reinterpret_cast<std::byte*>(b.labels));
+    auto* to = reinterpret_cast<std::byte*>(b.labels);
+    if (!to) return;
+    per_output<target_kind> const& kinds = p.plan.options.targets;
+    for (int k = 0; k < (kinds.is_shared() ? 1 : kinds.count); ++k) {
+      long long const each = targets_each(this->graph_, kinds, k), before = first_of(p, b) * each;
+      target_view const own = p.batch.target(k);
+      void const* const from = kinds[k] == target_kind::values ? static_cast<void const*>(own.values + before)
+                                                               : static_cast<void const*>(own.labels + before);
+      std::size_t const bytes = static_cast<std::size_t>(p.plan.samples_of(*b.step).size * each) * 4;
+      std::memcpy(to, from, bytes);
+      to += bytes;
+    }
   }
   /// Returns the loss of a step whose targets are a class for each pixel.
   host::pixel_loss<T> pixel_loss_of(program const& p, bound_step const& b) const {
@@ -112,7 +124,7 @@ class steps : public host::engine<T> {
             b.x,
             b.labels,
             b.to,
-            p.batch.targets_of(output).labelled,
+            p.batch.target(output).labelled,
             smoothing_of(p, output),
             weights_of(p, b),
             this->loss_weight(output),
@@ -139,19 +151,9 @@ class steps : public host::engine<T> {
     load_targets(p, b);
   }
 
-  /// Copies the targets that all outputs share, or those of one output after the other.
-  void load_targets(program const& p, sample_range const& part, std::byte* to) const {
-    per_output<target_kind> const& kinds = p.plan.options.targets;
-    for (int k = 0; k < (kinds.is_shared() ? 1 : kinds.count); ++k) {
-      long long const each = targets_each(this->graph_, kinds, k);
-      target_view const own = p.batch.targets_of(k);
-      void const* const from = kinds[k] == target_kind::values
-                                   ? static_cast<void const*>(own.values + part.first * each)
-                                   : static_cast<void const*>(own.labels + part.first * each);
-      std::size_t const bytes = static_cast<std::size_t>(part.size * each) * 4;
-      std::memcpy(to, from, bytes);
-      to += bytes;
-    }
+  /// Returns the number of a step's first sample in the arrays of the batch.
+  static long long first_of(program const& p, bound_step const& b) {
+    return p.batch.first + p.plan.samples_of(*b.step).first;
   }
 
   double smoothing_of(program const& p, int output) const {
@@ -160,9 +162,9 @@ class steps : public host::engine<T> {
   /// Returns the factors of the losses of a loss step's samples or pixels, or null.
   float const* weights_of(program const& p, bound_step const& b) const {
     int const output = output_number(this->graph_, b.step->node);
-    float const* const weights = p.batch.targets_of(output).weights;
+    float const* const weights = p.batch.target(output).weights;
     bool const by_pixel = p.plan.options.targets[output] == target_kind::pixel_classes;
-    return weights ? weights + p.plan.samples_of(*b.step).first * (by_pixel ? b.x.shape.area() : 1) : nullptr;
+    return weights ? weights + first_of(p, b) * (by_pixel ? b.x.shape.area() : 1) : nullptr;
   }
 
   void loss(program const& p, bound_step const& b) {
@@ -180,8 +182,8 @@ class steps : public host::engine<T> {
       host::compute_value_loss<T>(kind, from_logits, b.x, b.values, b.metrics, b.to, p.part.whole, adds, weights,
                                   factor, b.accumulate);
     else if (has_pixel_loss(p, b))
-      host::compute_pixel_loss<T>(from_logits, b.x, b.labels, b.metrics, b.to, p.batch.targets_of(output).labelled,
-                                  adds, smoothing, weights, factor, b.accumulate);
+      host::compute_pixel_loss<T>(from_logits, b.x, b.labels, b.metrics, b.to, p.batch.target(output).labelled, adds,
+                                  smoothing, weights, factor, b.accumulate);
     else
       host::compute_loss<T>(kind, from_logits, b.x, b.labels, b.metrics, b.to, p.part.whole, adds, smoothing, weights,
                             factor, b.accumulate);
