@@ -104,77 +104,77 @@ auto compile_with(compile_options const& o, Given const&... given) {
     return trainer{nullptr, 0};
 }
 
-}  // namespace dsl::detail::TYPENET_MODE
-
-namespace dsl::TYPENET_MODE {
-
 /// The type of compile<Network>. The compiler looks at the overloads of a class only if Network is a type; if the
 /// parameter Network belonged to the overloads, GCC would report a wrong name in Network once for each of them.
 template <class Network>
 struct compiler {
-  /// Return a trainer. Take an executor, which is native{} if it is left out, an optimizer, if needed towers{...}, and
-  /// options. The return type, trainer, is deduced so that editors analyse the function and show errors in the network.
+  /// Return a trainer. The return type is deduced so that editors analyse the function and show errors in the network.
   template <class First>
   auto operator()(First const& a, compile_options const& o) const {
-    static_assert(alignof(detail::compile_diagnostic<Network, First, compile_options>) > 0);
-    return detail::compile_with<Network>(o, a);
+    static_assert(alignof(compile_diagnostic<Network, First, compile_options>) > 0);
+    return compile_with<Network>(o, a);
   }
   template <class First, class Second>
   auto operator()(First const& a, Second const& b, compile_options const& o) const {
-    static_assert(alignof(detail::compile_diagnostic<Network, First, Second, compile_options>) > 0);
-    return detail::compile_with<Network>(o, a, b);
+    static_assert(alignof(compile_diagnostic<Network, First, Second, compile_options>) > 0);
+    return compile_with<Network>(o, a, b);
   }
   template <class First, class Second, class Third>
   auto operator()(First const& a, Second const& b, Third const& c, compile_options const& o) const {
-    static_assert(alignof(detail::compile_diagnostic<Network, First, Second, Third, compile_options>) > 0);
-    return detail::compile_with<Network>(o, a, b, c);
+    static_assert(alignof(compile_diagnostic<Network, First, Second, Third, compile_options>) > 0);
+    return compile_with<Network>(o, a, b, c);
   }
   /// Do the same without options, and report all wrong calls.
-  template <class First = detail::compile_in_braces<>>
+  template <class First = compile_in_braces<>>
   auto operator()(First const& a = {}) const {
-    static_assert(alignof(detail::compile_diagnostic<Network, First>) > 0);
-    return detail::compile_with<Network>({}, a);
+    static_assert(alignof(compile_diagnostic<Network, First>) > 0);
+    return compile_with<Network>({}, a);
   }
-  template <class First, class Second = detail::compile_in_braces<First>>
+  template <class First, class Second = compile_in_braces<First>>
   auto operator()(First const& a, Second const& b) const {
-    static_assert(alignof(detail::compile_diagnostic<Network, First, Second>) > 0);
-    return detail::compile_with<Network>({}, a, b);
+    static_assert(alignof(compile_diagnostic<Network, First, Second>) > 0);
+    return compile_with<Network>({}, a, b);
   }
-  template <class First, class Second, class Third = detail::compile_in_braces<First, Second>>
+  template <class First, class Second, class Third = compile_in_braces<First, Second>>
   auto operator()(First const& a, Second const& b, Third const& c) const {
-    static_assert(alignof(detail::compile_diagnostic<Network, First, Second, Third>) > 0);
-    return detail::compile_with<Network>({}, a, b, c);
+    static_assert(alignof(compile_diagnostic<Network, First, Second, Third>) > 0);
+    return compile_with<Network>({}, a, b, c);
   }
-  template <class First, class Second, class Third, class Fourth = detail::compile_in_braces<First, Second, Third>>
+  template <class First, class Second, class Third, class Fourth = compile_in_braces<First, Second, Third>>
   auto operator()(First const& a, Second const& b, Third const& c, Fourth const& d) const {
-    static_assert(alignof(detail::compile_diagnostic<Network, First, Second, Third, Fourth>) > 0);
-    return detail::compile_with<Network>({}, a, b, c, d);
+    static_assert(alignof(compile_diagnostic<Network, First, Second, Third, Fourth>) > 0);
+    return compile_with<Network>({}, a, b, c, d);
   }
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
   /// Print the options that there are if one has another name. GCC takes such options for the array.
   template <int Options>
-  void operator()(detail::anything const&, broken::options_of::compile const (&options)[Options]) const = delete;
+  void operator()(anything const&, broken::options_of::compile const (&options)[Options]) const = delete;
   template <int Options>
-  void operator()(detail::anything const&, detail::anything const&,
+  void operator()(anything const&, anything const&,
                   broken::options_of::compile const (&options)[Options]) const = delete;
   template <int Options>
-  void operator()(detail::anything const&, detail::anything const&, detail::anything const&,
+  void operator()(anything const&, anything const&, anything const&,
                   broken::options_of::compile const (&options)[Options]) const = delete;
   /// Takes options with an error of their own, which GCC has reported: it then lists no other overload.
   template <int = 0>
-  void operator()(detail::anything const&, ...) const = delete;
+  void operator()(anything const&, ...) const = delete;
 #endif
 };
 
+}  // namespace dsl::detail::TYPENET_MODE
+
+namespace dsl::TYPENET_MODE {
+
 /// Prepares a network for training on an executor, with fresh weights:
 ///   auto t = dsl::compile<model>(dsl::native{}, dsl::sgd{.learning_rate = 5e-3, .momentum = 0.9});
-/// Without an executor, that is dsl::native{}, with all processors that this process may use. The compiler checks that
+/// Returns a trainer. Takes an executor, an optimizer, if needed towers{...}, and compile_options. Without an executor,
+/// that is dsl::native{}, with all processors that this process may use. The compiler checks that
 /// the plan is sound (no read before its write, no live buffer overwritten); for networks of more than 1,000 operations
 /// (300 on several devices) the engine does at run time. Without options, the compiler also checks that the loss,
 /// cross-entropy, suits the network's output. Throws option_error for invalid options, and for a loss that does not
 /// suit the output.
 template <class Network>
-inline constexpr compiler<Network> compile{};
+inline constexpr detail::compiler<Network> compile{};
 
 }  // namespace dsl::TYPENET_MODE
 

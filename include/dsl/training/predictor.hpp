@@ -96,51 +96,50 @@ void require_shared(engine& e, std::shared_ptr<shared_weights> const& wanted);
 /// Copies all parameters, running statistics and the normalisation from one engine to another.
 void copy_weights(engine& from, engine& to);
 
-}  // namespace dsl::detail::TYPENET_MODE
-
-namespace dsl::TYPENET_MODE {
-
 /// The type of make_predictor<Network>, a class for the same reason as `compiler`.
 template <class Network>
 struct predictor_maker {
   /// Returns a predictor that has no weights yet: load them from a file.
   template <executor Executor>
   predictor operator()(Executor const& on) const {
-    detail::require_budgets_are_kept<Network, Executor>();
-    return predictor(detail::make_engine<detail::operations_in<Network>()>(on, Network::view(),
-                                                                           detail::predicting<Network>(nullptr)));
+    require_budgets_are_kept<Network, Executor>();
+    return predictor(make_engine<operations_in<Network>()>(on, Network::view(), predicting<Network>(nullptr)));
   }
-  /// Returns a predictor that reads the weights of another predictor or of a trainer's engine. Both must be of the same
-  /// network; their instruction sets and numbers of threads may differ. Throws option_error or executor_error if the
-  /// weights cannot be shared.
-  ///   auto q = dsl::make_predictor<model>(dsl::native{.threads = 1}, p.weights());
+  /// Returns a predictor that reads the weights of another predictor or of a trainer's engine.
   template <executor Executor>
   predictor operator()(Executor const& on, std::shared_ptr<shared_weights> const& weights) const {
-    detail::require_budgets_are_kept<Network, Executor>();
-    auto made = detail::make_engine<detail::operations_in<Network>()>(on, Network::view(),
-                                                                      detail::predicting<Network>(weights));
-    detail::require_shared(*made, weights);
+    require_budgets_are_kept<Network, Executor>();
+    auto made = make_engine<operations_in<Network>()>(on, Network::view(), predicting<Network>(weights));
+    require_shared(*made, weights);
     return predictor(std::move(made));
   }
   /// Returns a predictor with a copy of a trainer's weights. Training the trainer further does not change the copy.
   template <executor Executor>
   predictor operator()(Executor const& on, trainer& trained) const {
     predictor made = (*this)(on);
-    detail::copy_weights(trained.engine(), made.engine());
+    copy_weights(trained.engine(), made.engine());
     return made;
   }
   /// Reports wrong arguments.
   template <class... Given>
-    requires(!detail::make_predictor_takes<Given...>)
+    requires(!make_predictor_takes<Given...>)
   predictor operator()(Given&&...) const
       noexcept(sizeof(broken::make_predictor_takes_an_executor<Network, false, Given...>) != 0);
 };
 
+}  // namespace dsl::detail::TYPENET_MODE
+
+namespace dsl::TYPENET_MODE {
+
 /// Prepares a network for prediction on an executor.
 ///   auto p = dsl::make_predictor<model>(dsl::native{.threads = 1});
 ///   dsl::load_weights(p, "model.weights");
+/// If a trainer follows the executor, the predictor has a copy of its weights. If the weights() of a predictor or an
+/// engine of the same network follow, the predictor reads these; instruction sets and numbers of threads may differ.
+/// Throws option_error or executor_error if the weights cannot be shared.
+///   auto q = dsl::make_predictor<model>(dsl::native{.threads = 1}, p.weights());
 template <class Network>
-inline constexpr predictor_maker<Network> make_predictor{};
+inline constexpr detail::predictor_maker<Network> make_predictor{};
 
 }  // namespace dsl::TYPENET_MODE
 
