@@ -29,7 +29,7 @@ std::vector<std::string> names_of_outputs(graph_view const& g);
 dataset in_order_of_inputs(graph_view const& g, dataset data);
 /// Returns the kind of targets that the loss compares with: classes if the data set has them and the loss accepts
 /// them, otherwise values. For a loss that takes only values, such as mean_squared_error, a class becomes values of 0
-/// and 1: see batch::values.
+/// and 1: see output_target::values.
 target_kind targets_for(loss l, dataset const& data);
 
 /// The targets that the outputs of a network are compared with.

@@ -103,15 +103,14 @@ class binding {
     else
       b.argmax.wide = view_of<std::uint16_t>(o.what, o.index, {o.buffer, o.channel}, s.micro);
   }
-  /// Gives a loss its targets, or the step that loads them the address of all targets.
+  /// Gives a loss the address of its targets, or the step that loads them that of all targets.
   void bind_targets(step const& s, operand const& o, bound_step<T>& b) const {
-    auto const before = static_cast<long long>(o.channel) * plan_.samples_of(s).size;
-    bool const are_values =
-        s.what == action::loss && plan_.options.targets[output_number(graph_, s.node)] == target_kind::values;
-    if (are_values)
-      b.values = data<float>(o.buffer) + before;
+    b.targets = address(o.buffer) + 4LL * o.channel * plan_.samples_of(s).size;
+    if (s.what != action::loss) return;
+    if (plan_.options.targets[output_number(graph_, s.node)] == target_kind::values)
+      b.target.values = reinterpret_cast<float const*>(b.targets);
     else
-      b.labels = data<std::int32_t>(o.buffer) + before;
+      b.target.labels = reinterpret_cast<std::int32_t const*>(b.targets);
   }
   /// Returns a view of bytes, so that one function serves all types of values.
   [[gnu::cold, gnu::noinline]] view<std::byte> place_of(content what, int index, placement where, int micro) const {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <dsl/data/target_view.hpp>
 #include <dsl/detail/list.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/task.hpp>
 #include <dsl/plan/plan.hpp>
 #include <dsl/view.hpp>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace dsl::host::TYPENET_MODE {
@@ -37,10 +39,10 @@ struct bound_step {
   bool accumulate = false;
   bool ends_block = false;  // the writer of a buffer's last channels also zeroes the rest of their block
   T* statistics = nullptr;
-  T* states = nullptr;             // what a recurrent layer saves
-  T* scale_and_shift = nullptr;    // a batch_norm's scale and shift, saved for the step that computes its output again
-  std::int32_t* labels = nullptr;  // the step that loads the batch: all targets, which may be values
-  float* values = nullptr;         // or values: (samples, outputs), NCHW
+  T* states = nullptr;           // what a recurrent layer saves
+  T* scale_and_shift = nullptr;  // a batch_norm's scale and shift, saved for the step that computes its output again
+  std::byte* targets = nullptr;  // where the step that loads the batch puts the labels or values of all outputs
+  target_view target{};          // a loss's labels or values there; its other members are the batch's
   double* metrics = nullptr;
   argmax_view argmax{};
   task kernel{};  // replaces the plain loops

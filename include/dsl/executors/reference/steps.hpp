@@ -104,7 +104,7 @@ class steps : public host::engine<T> {
   }
   /// Copies the targets that all outputs share, or those of one output after the other, in a load step.
   void load_targets(program const& p, bound_step const& b) const {
-    auto* to = reinterpret_cast<std::byte*>(b.labels);
+    std::byte* to = b.targets;
     if (!to) return;
     per_output<target_kind> const& kinds = p.plan.options.targets;
     for (int k = 0; k < (kinds.is_shared() ? 1 : kinds.count); ++k) {
@@ -120,20 +120,19 @@ class steps : public host::engine<T> {
   /// Returns the loss of a step whose targets are a class for each pixel.
   host::pixel_loss<T> pixel_loss_of(program const& p, bound_step const& b) const {
     int const output = output_number(this->graph_, b.step->node);
+    target_view const target = target_of(p, b);
     return {is_of_logits(this->graph_, p.plan.options.loss[output], b.step->node),
             b.x,
-            b.labels,
+            target.labels,
             b.to,
-            p.batch.target(output).labelled,
+            target.labelled,
             smoothing_of(p, output),
-            weights_of(p, b),
+            target.weights,
             this->loss_weight(output),
             b.accumulate};
   }
   bool has_pixel_loss(program const& p, bound_step const& b) const {
-    int const output = output_number(this->graph_, b.step->node);
-    return p.plan.options.loss[output] != dsl::loss::custom && !b.values &&
-           p.plan.options.targets[output] == target_kind::pixel_classes;
+    return p.plan.options.targets[output_number(this->graph_, b.step->node)] == target_kind::pixel_classes;
   }
   dropout_draw draw(program const& p, bound_step const& b) const {
     return {this->options_.seed, p.batch.step, static_cast<std::uint32_t>(number_of(this->graph_, b.step->node)),
@@ -159,12 +158,12 @@ class steps : public host::engine<T> {
   double smoothing_of(program const& p, int output) const {
     return p.plan.options.loss[output] == dsl::loss::categorical_crossentropy ? this->options_.label_smoothing : 0;
   }
-  /// Returns the factors of the losses of a loss step's samples or pixels, or null.
-  float const* weights_of(program const& p, bound_step const& b) const {
-    int const output = output_number(this->graph_, b.step->node);
-    float const* const weights = p.batch.target(output).weights;
-    bool const by_pixel = p.plan.options.targets[output] == target_kind::pixel_classes;
-    return weights ? weights + first_of(p, b) * (by_pixel ? b.x.shape.area() : 1) : nullptr;
+  /// Returns the targets of a loss step's samples or pixels.
+  target_view target_of(program const& p, bound_step const& b) const {
+    target_view target = p.batch.target(output_number(this->graph_, b.step->node));
+    if (target.weights) target.weights += first_of(p, b) * (has_pixel_loss(p, b) ? b.x.shape.area() : 1);
+    target.labels = b.target.labels, target.values = b.target.values;
+    return target;
   }
 
   void loss(program const& p, bound_step const& b) {
@@ -174,19 +173,19 @@ class steps : public host::engine<T> {
     double const factor = this->loss_weight(output);
     double const smoothing = smoothing_of(p, output);
     bool const adds = b.step->micro > 0;
-    float const* const weights = weights_of(p, b);
+    target_view const target = target_of(p, b);
     if (kind == dsl::loss::custom)
-      host::compute_custom_loss<T>(*this->custom_loss_of(output), b.x, b.values, b.metrics, b.to, sample_, p.part.whole,
-                                   adds, weights, factor, b.accumulate);
-    else if (b.values)
-      host::compute_value_loss<T>(kind, from_logits, b.x, b.values, b.metrics, b.to, p.part.whole, adds, weights,
-                                  factor, b.accumulate);
+      host::compute_custom_loss<T>(*this->custom_loss_of(output), b.x, target.values, b.metrics, b.to, sample_,
+                                   p.part.whole, adds, target.weights, factor, b.accumulate);
+    else if (target.values)
+      host::compute_value_loss<T>(kind, from_logits, b.x, target.values, b.metrics, b.to, p.part.whole, adds,
+                                  target.weights, factor, b.accumulate);
     else if (has_pixel_loss(p, b))
-      host::compute_pixel_loss<T>(from_logits, b.x, b.labels, b.metrics, b.to, p.batch.target(output).labelled, adds,
-                                  smoothing, weights, factor, b.accumulate);
+      host::compute_pixel_loss<T>(from_logits, b.x, target.labels, b.metrics, b.to, target.labelled, adds, smoothing,
+                                  target.weights, factor, b.accumulate);
     else
-      host::compute_loss<T>(kind, from_logits, b.x, b.labels, b.metrics, b.to, p.part.whole, adds, smoothing, weights,
-                            factor, b.accumulate);
+      host::compute_loss<T>(kind, from_logits, b.x, target.labels, b.metrics, b.to, p.part.whole, adds, smoothing,
+                            target.weights, factor, b.accumulate);
   }
 
   void measure(program const& p, step const& s) {
