@@ -10,7 +10,7 @@ struct fixture<op::head_norm> {
   static constexpr in_file in_onnx = in_file::refused;
   template <int C>
   using bodies = types<types<conv2d<6 * C, 1>, head_norm<2>, conv2d<3, 1>>,
-                       types<conv2d<18, 1>, concat<head_norm<1>, head_norm<6>>, conv2d<2, 1>>,
+                       types<conv2d<18, 1>, concat<head_norm<1>, head_norm<2>>, conv2d<2, 1>>,
                        types<conv2d<6 * C, 1>, frozen<head_norm<2>>, residual<head_norm<1>>, dsl::tanh>>;
   static std::vector<sample> samples() {
     return {{{.kind = op::head_norm, .groups = 2},
