@@ -6,6 +6,8 @@
 
 #include "cuda/nccl_towers.hpp"
 
+#include <dsl/towers/engine.hpp>
+
 #include <atomic>
 #include <thread>
 
@@ -46,7 +48,7 @@ TEST_CASE("cuda towers with NCCL: who can't be made tells the others before they
   in_process_group ranks(3);
   std::vector<std::string> said(3);
   dsl::detail::core_set const anywhere[3];
-  dsl::detail::tower_threads threads(3, anywhere);
+  dsl::detail::pinned_threads threads(3, anywhere);
   auto const start = std::chrono::steady_clock::now();
   threads.run(
       [&](int r) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dsl/training/initialize.hpp>
+#include <dsl/towers/engine.hpp>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,7 +18,7 @@ namespace dsl_test {
 /// One engine per rank, each with its thread and its device, without a towers_engine around them.
 struct engine_group {
   in_process_group ranks;
-  dsl::detail::tower_threads threads;
+  dsl::detail::pinned_threads threads;
   std::vector<std::unique_ptr<cu::engine>> engines;
 
   /// Uses options_of(rank), for engines that do not fit each other.

@@ -5,6 +5,7 @@
 #include <dsl/executors/cuda.hpp>
 #include <dsl/executors/cuda/engine.hpp>
 #include <dsl/towers.hpp>
+#include <dsl/towers/engine.hpp>
 #include <dsl/training/initialize.hpp>
 
 #include <cmath>

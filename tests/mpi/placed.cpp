@@ -8,6 +8,7 @@
 #include <dsl/towers.hpp>
 #include <dsl/towers/launcher.hpp>
 #include <dsl/towers/mpi.hpp>
+#include <dsl/training/fingerprint.hpp>
 
 #include <cstdio>
 #include <cstdlib>

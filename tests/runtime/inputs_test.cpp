@@ -15,6 +15,7 @@
 #include <dsl/executors/native.hpp>
 #include <dsl/placement.hpp>
 #include <dsl/towers.hpp>
+#include <dsl/training/fingerprint.hpp>
 #include "support/random_graph.hpp"
 #include "support/warnings.hpp"
 

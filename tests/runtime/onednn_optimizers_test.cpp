@@ -13,6 +13,7 @@
 #include <dsl/executors/host/update.hpp>
 #include <dsl/executors/onednn.hpp>
 #include <dsl/towers.hpp>
+#include <dsl/towers/engine.hpp>
 #include <dsl/training/initialize.hpp>
 
 #include <cmath>

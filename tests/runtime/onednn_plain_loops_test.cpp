@@ -8,6 +8,7 @@
 #include <dsl/executors/onednn.hpp>
 #include <dsl/executors/onednn/engine.hpp>
 #include <dsl/towers.hpp>
+#include <dsl/towers/engine.hpp>
 
 #include <cstddef>
 #include <memory>

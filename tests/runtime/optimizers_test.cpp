@@ -14,6 +14,7 @@
 #include <dsl/io/checkpoint.hpp>
 #include <dsl/placement.hpp>
 #include <dsl/towers.hpp>
+#include <dsl/towers/engine.hpp>
 #include <dsl/towers/consistency_check.hpp>
 #include <dsl/training/initialize.hpp>
 

@@ -13,6 +13,7 @@
 #include <dsl/executors/host/engine.hpp>
 #include <dsl/executors/reference/engine.hpp>
 #include <dsl/training/initialize.hpp>
+#include <dsl/training/fingerprint.hpp>
 
 #include <algorithm>
 #include <cmath>

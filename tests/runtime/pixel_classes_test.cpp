@@ -19,6 +19,7 @@
 #include <dsl/towers.hpp>
 #include <dsl/training/confusion_matrix.hpp>
 #include <dsl/training/initialize.hpp>
+#include <dsl/training/fingerprint.hpp>
 #include "support/random_graph.hpp"
 
 // Tests one class per pixel: what batches contain, what the loss is, and that all ways to compute it agree.

@@ -10,6 +10,7 @@
 #include <dsl/executors/reference/engine.hpp>
 #include <dsl/io/backup_and_restore.hpp>
 #include <dsl/towers.hpp>
+#include <dsl/towers/engine.hpp>
 #include <dsl/training/initialize.hpp>
 #include <dsl/training/regression_scores.hpp>
 
@@ -171,7 +172,7 @@ template <class F>
 std::vector<std::string> on_each(int seats, F work) {
   std::vector<detail::core_set> const anywhere(static_cast<std::size_t>(seats));
   std::vector<std::string> said(static_cast<std::size_t>(seats));
-  detail::tower_threads threads(seats, anywhere.data());
+  detail::pinned_threads threads(seats, anywhere.data());
   threads.run(
       [&](int seat) {
         try {

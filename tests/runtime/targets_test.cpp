@@ -9,10 +9,12 @@
 #include <dsl/placement.hpp>
 #include <dsl/towers.hpp>
 #include <dsl/data/pixel_classes.hpp>
+#include <dsl/data/with_input.hpp>
 #include <dsl/data/with_target.hpp>
 #include <dsl/data/with_weights.hpp>
 #include <dsl/executors/host/engine.hpp>
 #include <dsl/executors/reference/engine.hpp>
+#include <dsl/training/fingerprint.hpp>
 #include <dsl/training/initialize.hpp>
 
 #include <algorithm>
@@ -191,6 +193,65 @@ TEST_CASE("targets: gradients are those of the weighted sum, by finite differenc
     }
     CHECK(largest > 0.01);
     CHECK(worst < 1e-7);  // of second order: h^2 times a third derivative of at most about 100, and rounding / h
+  }
+}
+
+TEST_CASE("targets: a run takes the samples from the number that it is told") {
+  auto const [data, labels, mask, pose] = drawn(8, 7);
+  std::vector<float> const weights{9, 9, 9, 9, 1, 0.5, 2, 1};
+  long long const labelled = std::count_if(mask.begin() + 4 * 20, mask.end(), [](int label) { return label >= 0; });
+  engine_options options{.loss = losses_of_scene(loss::mean_squared_error)};
+  options.custom_losses.resize(3);
+  auto const run = [&](int begin, int first) {
+    auto const e = reference<double>{}.make_engine(scene::view(), options);
+    initialize(*e, 1);
+    int const program = e->prepare(mode::training, 4, targets_of_scene());
+    float const* const input = data.reals(begin);
+    target_view const targets[3] = {{.labels = labels.data() + begin, .weights = weights.data() + begin},
+                                    {.labels = mask.data() + 20 * begin, .labelled = labelled},
+                                    {.values = pose.data() + 2 * begin}};
+    e->run(program, {.inputs = {&input, 1}, .targets = targets, .size = 4, .learning_rate = 0.1, .first = first});
+    std::vector<double> found{e->metrics(program).loss};
+    for (int k = 0; k < scene::view().size.parameters; ++k) {
+      std::vector<float> values(static_cast<std::size_t>(scene::view().parameters[k].count()));
+      e->read_parameter(k, values.data());
+      found.insert(found.end(), values.begin(), values.end());
+    }
+    return found;
+  };
+  CHECK(run(0, 4) == run(4, 0));
+  CHECK(run(0, 0) != run(4, 0));
+}
+
+TEST_CASE("targets: a run refuses others than it was prepared for") {
+  auto const [data, labels, mask, pose] = drawn(4, 7);
+  engine_options options{.loss = losses_of_scene(loss::mean_squared_error)};
+  options.custom_losses.resize(3);
+  auto const e = native{}.make_engine(scene::view(), options);
+  int const program = e->prepare(mode::training, 4, targets_of_scene());
+  float const* const input = data.reals(0);
+  target_view const targets[4] = {{.labels = labels.data()}, {.labels = mask.data(), .labelled = 80}, {}, {}};
+  auto const run = [&](std::size_t count) {
+    e->run(program, {.inputs = {&input, 1}, .targets = {targets, count}, .size = 4});
+  };
+  refuses<option_error>([&] { run(0); }, {"must have labels for output 0"});
+  refuses<option_error>([&] { run(1); }, {"must have labels for output 1"});
+  refuses<option_error>([&] { run(3); }, {"must have values for output 2"});
+  refuses<option_error>([&] { run(4); }, {"prepared for 3 targets; found 4"});
+}
+
+TEST_CASE("targets: a view's weights, inputs and targets are those of its samples") {
+  std::vector<float> numbers;
+  for (int i = 0; i < 9; ++i) numbers.push_back(static_cast<float>(i));
+  dataset view = in_memory_values({1}, numbers, 1, numbers).subset(2, 6);  // 2, 3, ... 7
+  std::vector<float> const six(numbers.begin() + 2, numbers.begin() + 8);
+  view = with_value_target(with_input(with_weights(view, six), "more", {1}, six), "other", 1, six);
+  view = with_main_target(view.subset(1, 4), "same").subset(2, 2);  // 5 and 6
+  for (int i = 0; i < 2; ++i) {
+    float const wanted = static_cast<float>(5 + i);
+    CHECK((*view.reals(i) == wanted && *view.wanted(i) == wanted && view.weight(i) == wanted));
+    CHECK(*view.further_numbers(0, i) == wanted);
+    for (int k = 0; k < 2; ++k) CHECK((view.targets_of(k).size == 2 && *view.targets_of(k).wanted(i) == wanted));
   }
 }
 

@@ -10,6 +10,7 @@
 #include <dsl/executors/reference/engine.hpp>
 #include <dsl/placement/pipeline.hpp>
 #include <dsl/towers.hpp>
+#include <dsl/towers/engine.hpp>
 #include <dsl/training/initialize.hpp>
 
 #include <cmath>
@@ -94,8 +95,7 @@ trained train(Executor const& on, towers const& t, int size = pictures, int step
   trained result;
   for (int s = 0; s < steps; ++s) {
     batch_of const b = batch_at(e->graph(), s, size);
-    e->run(program,
-           test::one_batch{b.images.data(), {b.labels.data()}, size, static_cast<std::uint64_t>(s), 0.02});
+    e->run(program, test::one_batch{b.images.data(), {b.labels.data()}, size, static_cast<std::uint64_t>(s), 0.02});
     result.losses.push_back(e->metrics(program).loss / size);
   }
   if (auto* exact = dynamic_cast<plain::engine<double>*>(&e->at(0)))
@@ -135,10 +135,10 @@ trained train_tower_by_tower(int count, tower_policy const& policy, int size, in
       ++active;
       int const program = e.prepare(mode::training, part);
       e.run(program, test::one_batch{b.images.data() + part.first * g.output_shape(g.nodes[0]).size(),
-                                          {b.labels.data() + part.first},
-                                          part.size,
-                                          static_cast<std::uint64_t>(s),
-                                          0});
+                                     {b.labels.data() + part.first},
+                                     part.size,
+                                     static_cast<std::uint64_t>(s),
+                                     0});
       loss += e.metrics(program).loss;
       for (int k = 0; k < g.size.parameters; ++k) {
         double* const p = e.parameter_data(k);
@@ -472,7 +472,7 @@ TEST_CASE("a tower that fails ends the step for all, with its own reason, and th
 TEST_CASE("a rank that calls something else is named, and nobody waits for ever", "[towers]") {
   in_process_group group(2);
   detail::core_set const anywhere[2];
-  detail::tower_threads threads(2, anywhere);
+  detail::pinned_threads threads(2, anywhere);
   std::vector<std::string> said(2);
   threads.run(
       [&](int rank) {
@@ -502,7 +502,7 @@ TEST_CASE("sums are added up in rank order", "[towers]") {
   constexpr int ranks = 3;
   in_process_group group(ranks);
   detail::core_set const anywhere[ranks];
-  detail::tower_threads threads(ranks, anywhere);
+  detail::pinned_threads threads(ranks, anywhere);
   for (long long count : {1LL, 2LL, 5000LL, 100'000LL}) {
     std::vector<std::vector<float>> parts(ranks);
     std::vector<float> wanted;

@@ -18,6 +18,7 @@
 #include <dsl/towers.hpp>
 #include <dsl/training/confusion_matrix.hpp>
 #include <dsl/training/regression_scores.hpp>
+#include <dsl/training/fingerprint.hpp>
 #include "support/random_graph.hpp"
 #include "support/temporary_directory.hpp"
 

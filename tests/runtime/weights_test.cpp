@@ -17,6 +17,7 @@
 #include <dsl/executors/host/value_loss.hpp>
 #include <dsl/placement.hpp>
 #include <dsl/towers.hpp>
+#include <dsl/training/fingerprint.hpp>
 #include "support/random_graph.hpp"
 
 // Tests weights of samples and classes: the factor of each loss, in every way to process a batch.

@@ -7,6 +7,7 @@
 #include <dsl/executors/reference/engine.hpp>
 #include <dsl/placement.hpp>
 #include <dsl/towers.hpp>
+#include <dsl/towers/engine.hpp>
 #include <dsl/training/initialize.hpp>
 
 #include <cmath>

@@ -30,9 +30,9 @@ struct core_set {
 
 /// One thread per tower, each pinned to separate cores, for the lifetime of the towers. An OpenMP runtime keeps a
 /// thread pool for every calling thread, so towers never share one.
-class tower_threads {
+class pinned_threads {
  public:
-  tower_threads(int towers, core_set const* places) {
+  pinned_threads(int towers, core_set const* places) {
     for (int i = 0; i < towers; ++i) seats_.emplace(*this, i, places[i]);
     try {
       for (seat& s : seats_)
@@ -45,9 +45,9 @@ class tower_threads {
       throw;
     }
   }
-  tower_threads(tower_threads const&) = delete;
-  tower_threads& operator=(tower_threads const&) = delete;
-  ~tower_threads() { stop(); }
+  pinned_threads(pinned_threads const&) = delete;
+  pinned_threads& operator=(pinned_threads const&) = delete;
+  ~pinned_threads() { stop(); }
 
   /// Calls work(tower) on every tower's thread at the same time and waits for all. If a call throws, failed(tower) is
   /// called immediately on that thread. run() then throws the first exception that is not a peer_error, or else the
@@ -69,11 +69,11 @@ class tower_threads {
     void* context = nullptr;
   };
   struct seat {
-    tower_threads& all;
+    pinned_threads& all;
     int tower;
     core_set place;
     unsigned done = 0;
-    seat(tower_threads& a, int t, core_set const& p) : all(a), tower(t), place(p) {}
+    seat(pinned_threads& a, int t, core_set const& p) : all(a), tower(t), place(p) {}
   };
 
   void give(order const& o) {

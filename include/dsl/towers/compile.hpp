@@ -2,8 +2,8 @@
 #pragma once
 
 #include <dsl/detail/mode.hpp>
-#include <dsl/towers/engine.hpp>
 #include <dsl/towers/replicate.hpp>
+#include <dsl/towers/towers.hpp>
 #include <dsl/training/compile.hpp>
 
 #include <concepts>
@@ -48,7 +48,7 @@ template <operation_set Only = all_operations, executor Executor>
 std::unique_ptr<engine> make_towers(Executor const& on, graph_view const& g, engine_options const& o, towers const& t) {
   bool const alone = !t.processes || t.processes->processes() == 1;
   if (t.count == 1 && t.devices.empty() && alone) return detail::make_engine<Only>(on, g, o);
-  return std::make_unique<detail::towers_engine>(detail::factory_of<Only>(on, t.count), g, o, t);
+  return detail::make_towers_engine(detail::factory_of<Only>(on, t.count), g, o, t);
 }
 
 }  // namespace dsl::TYPENET_MODE
@@ -86,3 +86,7 @@ std::unique_ptr<engine> make_engines(Executor const& on, engine_options const& o
 }
 
 }  // namespace dsl::detail::TYPENET_MODE
+
+#ifdef TYPENET_DEFINITIONS
+#include <dsl/towers/engine_inl.hpp>
+#endif

@@ -123,7 +123,7 @@ class towers_engine final : public engine {
   bool warned_ = false;
   list<report> metrics_;  // per rank: reports() of the last run
   list<process_message> metrics_sent_, metrics_received_;
-  tower_threads threads_;
+  pinned_threads threads_;
 };
 
 }  // namespace dsl::detail::TYPENET_MODE

@@ -263,4 +263,9 @@ TYPENET_INLINE std::string towers_engine::tower_of_rank(int rank) const {
   return message({"towers: tower ", rank, " of ", group_.ranks()});
 }
 
+TYPENET_INLINE std::unique_ptr<engine> make_towers_engine(tower_factory const& factory, graph_view const& g,
+                                                          engine_options const& o, towers const& t) {
+  return std::make_unique<towers_engine>(factory, g, o, t);
+}
+
 }  // namespace dsl::detail::TYPENET_MODE

@@ -2,26 +2,13 @@
 #pragma once
 
 #include <dsl/detail/list.hpp>
-#include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/pinned_threads.hpp>
-#include <dsl/executors/engine.hpp>
-#include <dsl/executors/tower_place.hpp>
 #include <dsl/towers/towers.hpp>
 
-#include <memory>
 #include <string>
 
 namespace dsl::detail::TYPENET_MODE {
-
-/// Makes an engine for each tower, for an executor whose type is no longer known.
-struct tower_factory {
-  void const* executor = nullptr;
-  std::unique_ptr<engine> (*make)(void const* executor, tower_place const&, graph_view const&,
-                                  engine_options const&) = nullptr;
-  int devices = 0;        // number of devices; 0: unlimited
-  int cores_a_tower = 0;  // cores of the host that make a device; 0: it computes elsewhere
-};
 
 /// Returns the part of a message that names the available devices, and what to do. `each` is the number of cores of a
 /// device, or 0 if devices are not cores.

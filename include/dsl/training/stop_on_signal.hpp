@@ -7,10 +7,7 @@
 #include <csignal>
 #include <cstdint>
 #include <initializer_list>
-#include <mutex>
 #include <vector>
-
-#include <pthread.h>
 
 namespace dsl::TYPENET_MODE {
 
@@ -40,43 +37,7 @@ class TYPENET_EXPORT stop_on_signal : public callback {
   static inline std::int64_t first = 0;  // the first signal in the lowest byte, above it the milliseconds of its time
   static inline struct sigaction before[NSIG] = {};  // NOLINT(modernize-avoid-c-arrays): the handler reads it
 
-  /// The handlers of the process, which concurrent runs share.
-  class handlers {
-   public:
-    explicit handlers(std::vector<int> const& signals) {
-      std::scoped_lock const held(guard);
-      if (runs++ == 0) {
-        __atomic_store_n(&pending, 0, __ATOMIC_RELAXED);
-        __atomic_store_n(&first, 0, __ATOMIC_RELAXED);
-      }
-      for (int const s : signals) set(s);
-    }
-    handlers(handlers const&) = delete;
-    handlers& operator=(handlers const&) = delete;
-    ~handlers() {
-      std::scoped_lock const held(guard);
-      if (--runs > 0) return;
-      for (int s = 1; s < NSIG; ++s)
-        if (ours[s]) ::sigaction(s, &before[s], nullptr), ours[s] = false;
-    }
-
-   private:
-    static void set(int s) {
-      struct sigaction found{};
-      if (ours[s] || ::sigaction(s, nullptr, &found) != 0) return;
-      if ((found.sa_flags & SA_SIGINFO) == 0 && found.sa_handler == SIG_IGN) return;
-      before[s] = found;
-      struct sigaction mine{};
-      mine.sa_handler = &stop_on_signal::handle;
-      mine.sa_flags = SA_RESTART;  // does not interrupt a write
-      ::sigemptyset(&mine.sa_mask);
-      ours[s] = ::sigaction(s, &mine, nullptr) == 0;
-    }
-    static inline std::mutex guard;
-    static inline int runs = 0;
-    static inline bool ours[NSIG] = {};  // NOLINT(modernize-avoid-c-arrays)
-  };
-
+  class handlers;
   static void handle(int signal);
 
   std::vector<int> signals_;

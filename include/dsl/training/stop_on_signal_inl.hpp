@@ -11,9 +11,49 @@
 #include <ctime>
 #include <initializer_list>
 #include <memory>
+#include <mutex>
+#include <vector>
 #include <pthread.h>
+#include <unistd.h>
 
 namespace dsl::TYPENET_MODE {
+
+/// The handlers of the process, which concurrent runs share.
+class stop_on_signal::handlers {
+ public:
+  explicit handlers(std::vector<int> const& signals) {
+    std::scoped_lock const held(guard);
+    if (runs++ == 0) {
+      __atomic_store_n(&pending, 0, __ATOMIC_RELAXED);
+      __atomic_store_n(&first, 0, __ATOMIC_RELAXED);
+    }
+    for (int const s : signals) set(s);
+  }
+  handlers(handlers const&) = delete;
+  handlers& operator=(handlers const&) = delete;
+  ~handlers() {
+    std::scoped_lock const held(guard);
+    if (--runs > 0) return;
+    for (int s = 1; s < NSIG; ++s)
+      if (ours[s]) ::sigaction(s, &before[s], nullptr), ours[s] = false;
+  }
+
+ private:
+  static void set(int s) {
+    struct sigaction found{};
+    if (ours[s] || ::sigaction(s, nullptr, &found) != 0) return;
+    if ((found.sa_flags & SA_SIGINFO) == 0 && found.sa_handler == SIG_IGN) return;
+    before[s] = found;
+    struct sigaction mine{};
+    mine.sa_handler = &stop_on_signal::handle;
+    mine.sa_flags = SA_RESTART;  // does not interrupt a write
+    ::sigemptyset(&mine.sa_mask);
+    ours[s] = ::sigaction(s, &mine, nullptr) == 0;
+  }
+  static inline std::mutex guard;
+  static inline int runs = 0;
+  static inline bool ours[NSIG] = {};  // NOLINT(modernize-avoid-c-arrays)
+};
 
 TYPENET_INLINE stop_on_signal::stop_on_signal(std::initializer_list<int> signals) : signals_(signals) {
   for (int const s : signals)

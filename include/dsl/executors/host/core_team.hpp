@@ -112,7 +112,7 @@ class core_team final : public thread_team {
   bool stopped_ = false;       // whether a device has failed in this run
   bool ended_ = false;         // whether one has ever failed in a training step
   std::string why_;
-  detail::tower_threads threads_;
+  detail::pinned_threads threads_;
 };
 
 }  // namespace dsl::host::TYPENET_MODE
