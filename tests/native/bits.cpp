@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Prints a hash of what the native kernels make of the same numbers, a line for each instruction set of this processor.
 // Compiled with several flags and compilers by bits.sh, which wants the same lines from all.
-#include <dsl/executors/host/memory_kernels.hpp>
+#include <dsl/executors/host/vector_kernels.hpp>
 #include <dsl/executors/native/attention.hpp>
 #include <dsl/executors/native/depthwise.hpp>
 #include <dsl/executors/native/direct_weights.hpp>
@@ -183,7 +183,7 @@ std::uint64_t recurrent(host::instructions set, op kind, int units, std::uint64_
   return hash_of(y, hash_of(dx, hash_of(dkernel, hash_of(drecurrent, hash_of(dbias, h)))));
 }
 
-std::uint64_t updates(host::memory_kernels const& k, std::uint64_t h) {
+std::uint64_t updates(host::vector_kernels const& k, std::uint64_t h) {
   update_rule const sgd{.momentum = 0.9, .weight_decay = 0.01, .nesterov = true};
   update_rule slow = sgd,
               adam{.method = update_method::adam, .first_decay = 0.9, .second_decay = 0.99, .epsilon = 1e-3};
@@ -202,7 +202,7 @@ std::uint64_t updates(host::memory_kernels const& k, std::uint64_t h) {
   return h;
 }
 
-std::uint64_t normalization(host::memory_kernels const& k, std::uint64_t h) {
+std::uint64_t normalization(host::vector_kernels const& k, std::uint64_t h) {
   floats const x = numbers(9LL * k.lanes, 1), dy = numbers(9LL * k.lanes, 2), constants = numbers(5LL * k.lanes, 3);
   floats y = empty(9LL * k.lanes), dx = y;
   std::vector<double> sums(static_cast<std::size_t>(2 * k.lanes));
@@ -261,8 +261,8 @@ int main() {
     h = attention(set, op::causal_attention, 7, h);
     h = recurrent(set, op::lstm, 20, h);
     h = recurrent(set, op::gru, 7, h);
-    h = updates(host::memory_kernels_of(set), h);
-    h = normalization(host::memory_kernels_of(set), h);
+    h = updates(host::vector_kernels_of(set), h);
+    h = normalization(host::vector_kernels_of(set), h);
     std::printf("%s %016llx\n", host::name_of(set), static_cast<unsigned long long>(h));
   }
 }

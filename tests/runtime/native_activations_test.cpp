@@ -4,7 +4,7 @@
 #include "support/catch.hpp"
 #include "support/larger.hpp"
 
-#include <dsl/executors/host/memory_kernels.hpp>
+#include <dsl/executors/host/vector_kernels.hpp>
 #include <dsl/graph/facts.hpp>
 
 #include <cmath>
@@ -96,7 +96,7 @@ TEST_CASE("activations are right to 8 roundings and those of exponents, and keep
   std::vector<float> const x = numbers();
   for (auto set : {host::instructions::baseline, host::instructions::avx2, host::instructions::avx512}) {
     if (!host::has(set)) continue;
-    host::memory_kernels const& k = host::memory_kernels_of(set);
+    host::vector_kernels const& k = host::vector_kernels_of(set);
     long long const count = static_cast<long long>(x.size()) / k.lanes;
     for (function f : test::all_functions()) {
       INFO(host::name_of(set) << ", function " << static_cast<int>(f));
@@ -120,7 +120,7 @@ TEST_CASE("gradients of activations are products with the slope, added where ask
   std::vector<float> const x = numbers();
   for (auto set : {host::instructions::baseline, host::instructions::avx2, host::instructions::avx512}) {
     if (!host::has(set)) continue;
-    host::memory_kernels const& k = host::memory_kernels_of(set);
+    host::vector_kernels const& k = host::vector_kernels_of(set);
     long long const count = static_cast<long long>(x.size()) / k.lanes;
     for (function f : test::all_functions())
       for (bool accumulate : {false, true}) {

@@ -9,7 +9,7 @@
 #include <dsl/warning.hpp>
 #include <dsl/dsl.hpp>
 #include <dsl/executors/host/instructions.hpp>
-#include <dsl/executors/host/memory_kernels.hpp>
+#include <dsl/executors/host/vector_kernels.hpp>
 #include <dsl/executors/host/update.hpp>
 #include <dsl/executors/onednn.hpp>
 #include <dsl/towers.hpp>
@@ -86,7 +86,7 @@ TEST_CASE("onednn: every optimizer's vector loop follows the recurrence, in part
           host::update_call<float> const c{
               &wanted.rule, 0.01, static_cast<std::uint64_t>(s), 1, p.data(), g.data(), slots.data(), count, count};
           for (int part = 0; part < 3; ++part)
-            host::memory_kernels_of(set).update_rows(
+            host::vector_kernels_of(set).update_rows(
                 {&c, count / 16 * part / 3 * 16, count / 16 * (part + 1) / 3 * 16});
         }
         double worst = 0;

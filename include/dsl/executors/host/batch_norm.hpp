@@ -3,14 +3,14 @@
 
 #include <dsl/detail/math.hpp>
 #include <dsl/detail/mode.hpp>
-#include <dsl/executors/host/memory_tasks.hpp>
+#include <dsl/executors/host/vector_tasks.hpp>
 #include <dsl/executors/host/batch_norm_step.hpp>
 
 namespace dsl::host::TYPENET_MODE {
 
 /// Runs a batch_norm over channel blocks, forward or backward. The sums of each sample are computed separately, in
 /// double, and are joined in the order of the samples, so the bits do not depend on the number of threads. If there are
-/// no statistics of the batch, the running means and variances are used. memory_tasks.hpp explains Place.
+/// no statistics of the batch, the running means and variances are used. vector_tasks.hpp explains Place.
 template <class Place>
 class batch_norm : batch_norm_step<float> {
  public:
@@ -30,7 +30,7 @@ class batch_norm : batch_norm_step<float> {
       return at_->run(blocks() * x.batch, [&](int i) { normalize(i / x.batch, i % x.batch); });
     }
     auto const sum = [&](int b, int n) {
-      at_->memory().normalize_sums({.x = plane(x, b, n), .count = x.shape.area(), .to = sums(b, n)});
+      at_->vectors().normalize_sums({.x = plane(x, b, n), .count = x.shape.area(), .to = sums(b, n)});
     };
     if (made.data) {
       at_->run(blocks(), [&](int b) {
@@ -50,8 +50,8 @@ class batch_norm : batch_norm_step<float> {
     at_->run(blocks(), [&](int b) { take_statistics(b); });
     run(
         [&](int b, int n) {
-          at_->memory().normalize_sums({plane(x, b, n), plane(dy, b, n), x.shape.area(), constants(scale, b),
-                                        constants(shift, b), constants(mean, b), relu, sums(b, n)});
+          at_->vectors().normalize_sums({plane(x, b, n), plane(dy, b, n), x.shape.area(), constants(scale, b),
+                                         constants(shift, b), constants(mean, b), relu, sums(b, n)});
         },
         [&](int b, joined const& all) { join_gradients(b, all); },
         [&](int b, int n) {
@@ -108,16 +108,16 @@ class batch_norm : batch_norm_step<float> {
     return all;
   }
   void normalize(int b, int n) const {
-    at_->memory().normalize(
+    at_->vectors().normalize(
         {plane(x, b, n), plane(to, b, n), x.shape.area(), constants(scale, b), constants(shift, b), relu});
   }
 
   /// Computes dx = scale * dy + slope * (x - mean) + offset. For a frozen batch_norm, `slope`, `mean` and `offset` are
   /// 0, and dy is passed as x.
   void scale_gradient(int b, int n) const {
-    at_->memory().normalize_gradient({plane(x, b, n), plane(dy, b, n), plane(to, b, n), x.shape.area(),
-                                      constants(scale, b), constants(shift, b), constants(mean, b), constants(slope, b),
-                                      constants(offset, b), relu, accumulate});
+    at_->vectors().normalize_gradient({plane(x, b, n), plane(dy, b, n), plane(to, b, n), x.shape.area(),
+                                       constants(scale, b), constants(shift, b), constants(mean, b),
+                                       constants(slope, b), constants(offset, b), relu, accumulate});
   }
 
   /// Calls f(channel, lane) for the channels of a block. Sets the constants of unused lanes to 0.

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <dsl/detail/mode.hpp>
-#include <dsl/executors/host/memory_tasks.hpp>
+#include <dsl/executors/host/vector_tasks.hpp>
 
 namespace dsl::host::TYPENET_MODE {
 
 /// Copies channels to other places: channel_slice, channel_shuffle, and copies of tensors that begin or end within a
 /// channel block. An item is a channel block of the result, of which only the channels of this tensor are written.
-/// memory_tasks.hpp explains Place.
+/// vector_tasks.hpp explains Place.
 template <class Place>
 class channel_copy {
  public:

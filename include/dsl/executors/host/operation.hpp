@@ -49,7 +49,7 @@ namespace dsl::host::TYPENET_MODE {
 
 /// The vector kernels of an operation whose speed is limited by memory, shared by executors with channel blocks.
 /// A specialisation has a function make<Only>(at, step): it returns the task of a forward or
-/// backward step, or an empty one if the layouts of its tensors do not suit. memory_tasks.hpp says what `at` is. Only
+/// backward step, or an empty one if the layouts of its tensors do not suit. vector_tasks.hpp says what `at` is. Only
 /// is the set of operations that the program's networks have.
 template <op Kind>
 struct step_task {};

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <dsl/detail/mode.hpp>
-#include <dsl/executors/host/memory_tasks.hpp>
+#include <dsl/executors/host/vector_tasks.hpp>
 
 namespace dsl::host::TYPENET_MODE {
 
@@ -28,11 +28,11 @@ template <class Place>
 void multiply_block(Place& at, view<float const> const& a, view<float> const& to, int n, int block, float const* b,
                     bool accumulate) {
   long long const offset = block * at.lanes() * to.shape.area();
-  at.memory().multiply({.a = sample_of(a, n) + offset,
-                        .b = b,
-                        .to = sample_of(to, n) + offset,
-                        .count = to.shape.area(),
-                        .accumulate = accumulate});
+  at.vectors().multiply({.a = sample_of(a, n) + offset,
+                         .b = b,
+                         .to = sample_of(to, n) + offset,
+                         .count = to.shape.area(),
+                         .accumulate = accumulate});
 }
 
 }  // namespace dsl::host::TYPENET_MODE

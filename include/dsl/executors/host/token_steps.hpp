@@ -2,14 +2,14 @@
 #pragma once
 
 #include <dsl/detail/mode.hpp>
-#include <dsl/executors/host/memory_tasks.hpp>
+#include <dsl/executors/host/vector_tasks.hpp>
 
 #include <cstring>
 
 namespace dsl::host::TYPENET_MODE {
 
 /// A step that copies tokens, vector by vector. An item is a channel block of a sample, so that no two threads write to
-/// the same numbers. memory_tasks.hpp explains Place.
+/// the same numbers. vector_tasks.hpp explains Place.
 template <class Place>
 struct token_steps {
   token_steps(Place& place, bound_step<float> const& s) : at(&place), step(&s), lanes(place.lanes()) {}

@@ -6,7 +6,7 @@
 #include <dsl/detail/static_memory.hpp>
 #include <dsl/executors/host/batch_norm_step.hpp>
 #include <dsl/executors/host/binding.hpp>
-#include <dsl/executors/host/memory_task.hpp>
+#include <dsl/executors/host/vector_task.hpp>
 #include <dsl/executors/native/attention.hpp>
 #include <dsl/executors/native/convolutions.hpp>
 #include <dsl/executors/native/dense.hpp>
@@ -40,7 +40,7 @@ inline constexpr auto compiled_for = instructions::baseline;
 template <class Network>
 class embedded_engine {
  public:
-  embedded_engine(graph_view const& g, plan const& p, kernels const& k, host::memory_kernels const& m,
+  embedded_engine(graph_view const& g, plan const& p, kernels const& k, host::vector_kernels const& m,
                   host::region_memory const& regions)
       : graph_(g),
         plan_(p),
@@ -90,7 +90,7 @@ class embedded_engine {
       if (host::task recurs = recurrent_task(at_, b)) return recurs;
     }
     auto const no_update = [](auto const&) {};  // inference has no update steps
-    return host::memory_task<operations>(at_, b, no_update, [&b] { return normalization(b); });
+    return host::vector_task<operations>(at_, b, no_update, [&b] { return normalization(b); });
   }
   static host::batch_norm_step<float> normalization(bound_step const& b) {
     return {.x = b.x,
@@ -171,7 +171,7 @@ class embedded_network {
     constexpr operation_set operations = operations_of(Network::view());
     engine_ = detail::make<native_cpu::embedded_engine<Network>>(Network::view(), plan_,
                                                                  native_cpu::widths::of<width, operations>,
-                                                                 host::memory_kernels_for<width, operations>, m);
+                                                                 host::vector_kernels_for<width, operations>, m);
     memory_left_ = detail::static_memory::left();
     return true;
   }

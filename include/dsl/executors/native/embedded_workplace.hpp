@@ -4,7 +4,7 @@
 #include <dsl/detail/embedded_mode.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/static_memory.hpp>
-#include <dsl/executors/host/memory_kernels.hpp>
+#include <dsl/executors/host/vector_kernels.hpp>
 #include <dsl/executors/native/kernels.hpp>
 
 #include <cstddef>
@@ -25,10 +25,10 @@ class one_thread {
 /// needs.
 class workplace {
  public:
-  workplace(native_cpu::kernels const& k, host::memory_kernels const& m) : kernels_(k), memory_(m) {}
+  workplace(native_cpu::kernels const& k, host::vector_kernels const& m) : kernels_(k), vectors_(m) {}
 
   native_cpu::kernels const& kernels() const { return kernels_; }
-  host::memory_kernels const& memory() const { return memory_; }
+  host::vector_kernels const& vectors() const { return vectors_; }
   int lanes() const { return kernels_.lanes; }
   one_thread& pool() { return pool_; }
   static int threads() { return 1; }
@@ -55,7 +55,7 @@ class workplace {
 
  private:
   native_cpu::kernels const& kernels_;
-  host::memory_kernels const& memory_;
+  host::vector_kernels const& vectors_;
   one_thread pool_;
   long long scratch_floats_ = 0;
   long long shared_floats_ = 0;

@@ -3,7 +3,7 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/owner.hpp>
-#include <dsl/executors/host/memory_task.hpp>
+#include <dsl/executors/host/vector_task.hpp>
 #include <dsl/executors/host/plain_loops.hpp>
 #include <dsl/executors/host/weights.hpp>
 #include <dsl/executors/native/attention.hpp>
@@ -69,13 +69,13 @@ class engine final : public plain::steps<float> {
   /// The code for the operations of a set.
   struct code {
     native_cpu::kernels const& (*kernels)(instructions);
-    host::memory_kernels const& (*memory)(instructions);
+    host::vector_kernels const& (*vectors)(instructions);
     loop_table loops;
     host::task (engine::*select)(program&, bound_step const&);
   };
   template <operation_set Only = all_operations>
   static code code_of() {
-    return {&kernels_of<Only>, &host::memory_kernels_of<Only>, &plain::loops_of<float, Only>,
+    return {&kernels_of<Only>, &host::vector_kernels_of<Only>, &plain::loops_of<float, Only>,
             &engine::select_for<Only>};
   }
 
@@ -142,7 +142,7 @@ class engine final : public plain::steps<float> {
     native_cpu::convolutions convolutions;
     unit(graph_view const& g, engine_settings const& s, code const& with, int threads,
          parameter_versions const& versions, detail::chain<packed_kernel>& kernels)
-        : at(with.kernels(s.set), with.memory(s.set), threads), convolutions(g, at, s.winograd, versions, kernels) {}
+        : at(with.kernels(s.set), with.vectors(s.set), threads), convolutions(g, at, s.winograd, versions, kernels) {}
   };
   /// Returns the kernels that were packed from the weights.
   packed_kernels& kernels() const {
@@ -171,7 +171,7 @@ class engine final : public plain::steps<float> {
       if (b.node && b.node->kind == op::stochastic_depth)
         if (host::task drops = host::stochastic_depth_task(on.at, b, [this, &p, &b] { return draw(p, b); }))
           return drops;
-    if (host::task moves = host::memory_task<Only>(
+    if (host::task moves = host::vector_task<Only>(
             on.at, b, [this, &p, &b](auto f) { this->for_each_update(p, *b.step, f); },
             [&] {
               host::batch_norm_step<float> s = batch_norm_step(p, b);

@@ -18,7 +18,7 @@ namespace dsl::native_cpu::TYPENET_MODE {
 inline constexpr int most_rows = 12;
 inline constexpr int most_vectors = 3;
 
-/// The functions that are compiled once for each instruction set, in a table like host::memory_kernels. All other code
+/// The functions that are compiled once for each instruction set, in a table like host::vector_kernels. All other code
 /// is compiled once, for any processor.
 struct kernels {
   int lanes;

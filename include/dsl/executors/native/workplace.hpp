@@ -7,7 +7,7 @@
 #else
 #include <dsl/detail/owner.hpp>
 #include <dsl/executors/host/memory.hpp>
-#include <dsl/executors/host/memory_kernels.hpp>
+#include <dsl/executors/host/vector_kernels.hpp>
 #include <dsl/executors/native/kernels.hpp>
 #include <dsl/executors/native/thread_pool.hpp>
 
@@ -18,12 +18,12 @@ namespace dsl::native_cpu::TYPENET_MODE {
 /// later may need more.
 class workplace {
  public:
-  workplace(instructions set, int threads) : workplace(kernels_of(set), host::memory_kernels_of(set), threads) {}
-  workplace(native_cpu::kernels const& k, host::memory_kernels const& m, int threads)
-      : kernels_(k), memory_(m), pool_(threads) {}
+  workplace(instructions set, int threads) : workplace(kernels_of(set), host::vector_kernels_of(set), threads) {}
+  workplace(native_cpu::kernels const& k, host::vector_kernels const& m, int threads)
+      : kernels_(k), vectors_(m), pool_(threads) {}
 
   native_cpu::kernels const& kernels() const { return kernels_; }
-  host::memory_kernels const& memory() const { return memory_; }
+  host::vector_kernels const& vectors() const { return vectors_; }
   int lanes() const { return kernels_.lanes; }
   thread_pool& pool() { return pool_; }
   int threads() const { return pool_.threads(); }
@@ -54,7 +54,7 @@ class workplace {
   static float* data(block const& m) { return m ? reinterpret_cast<float*>(m->data()) : nullptr; }
 
   native_cpu::kernels const& kernels_;
-  host::memory_kernels const& memory_;
+  host::vector_kernels const& vectors_;
   thread_pool pool_;
   block scratch_{};
   block shared_{};

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <dsl/detail/mode.hpp>
-#include <dsl/executors/host/memory_task.hpp>
+#include <dsl/executors/host/vector_task.hpp>
 #include <dsl/executors/host/plain_loops.hpp>
 #include <dsl/executors/onednn/convolutions.hpp>
 #include <dsl/executors/onednn/workplace.hpp>
@@ -53,13 +53,13 @@ class engine final : public plain::steps<float> {
  public:
   /// The code for the operations of a set.
   struct code {
-    host::memory_kernels const& (*memory)(host::instructions);
+    host::vector_kernels const& (*memory)(host::instructions);
     loop_table loops;
     host::task (engine::*select)(program&, bound_step const&);
   };
   template <operation_set Only = all_operations>
   static code code_of() {
-    return {&host::memory_kernels_of<Only>, &plain::loops_of<float, Only>, &engine::select_for<Only>};
+    return {&host::vector_kernels_of<Only>, &plain::loops_of<float, Only>, &engine::select_for<Only>};
   }
 
   engine(graph_view const& g, engine_options const& o, target const& to, engine_settings const& settings,
@@ -152,7 +152,7 @@ class engine final : public plain::steps<float> {
     if constexpr (detail::has(Only, op::stochastic_depth))
       if (b.node && b.node->kind == op::stochastic_depth)
         if (host::task drops = host::stochastic_depth_task(at, b, [this, &p, &b] { return draw(p, b); })) return drops;
-    return host::memory_task<Only>(
+    return host::vector_task<Only>(
         at, b, [this, &p, &b](auto f) { this->for_each_update(p, *b.step, f); }, [&] { return batch_norm_step(p, b); });
   }
 

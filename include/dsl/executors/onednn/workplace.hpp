@@ -3,17 +3,18 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/zeros.hpp>
-#include <dsl/executors/host/memory_kernels.hpp>
+#include <dsl/executors/host/vector_kernels.hpp>
 #include <dsl/executors/onednn/parallel.hpp>
 
 namespace dsl::dnn::TYPENET_MODE {
 
-/// The place in which the shared kernels (host/memory_tasks.hpp) run on one device. They run on oneDNN's threads, with
+/// The place in which the shared kernels (host/vector_tasks.hpp) run on one device. They run on oneDNN's threads, with
 /// vectors as wide as a channel block.
 class workplace {
  public:
-  /// `kernels` is a memory_kernels_of<...>.
-  workplace(int block, host::memory_kernels const& (*kernels)(host::instructions)) : memory_(kernels(set_for(block))) {}
+  /// `kernels` is a vector_kernels_of<...>.
+  workplace(int block, host::vector_kernels const& (*kernels)(host::instructions))
+      : vectors_(kernels(set_for(block))) {}
 
   /// Whether this processor has kernels for channel blocks of `block` floats; otherwise plain loops are used.
   static bool has_kernels_for(int block) {
@@ -21,8 +22,8 @@ class workplace {
     return set != host::instructions::baseline && set <= host::widest() && host::lanes_of(set) == block;
   }
 
-  int lanes() const { return memory_.lanes; }
-  host::memory_kernels const& memory() const { return memory_; }
+  int lanes() const { return vectors_.lanes; }
+  host::vector_kernels const& vectors() const { return vectors_; }
   int threads() const { return omp_get_max_threads(); }
   template <class F>
   void run(int items, F const& f) {
@@ -41,7 +42,7 @@ class workplace {
                         : host::instructions::baseline;
   }
 
-  host::memory_kernels const& memory_;
+  host::vector_kernels const& vectors_;
   detail::zeros<float> shared_;
 };
 

@@ -4,7 +4,7 @@
 #include <dsl/detail/math.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/elementwise.hpp>
-#include <dsl/executors/host/memory_tasks.hpp>
+#include <dsl/executors/host/vector_tasks.hpp>
 #include <dsl/executors/host/operation.hpp>
 
 namespace dsl::plain::TYPENET_MODE {
@@ -152,7 +152,7 @@ task function_task(Place& at, bound_step<float> const& b) {
   return [&at, f = b.node->function, alpha = static_cast<float>(b.node->rate), x = b.x, dy, to = b.to,
           accumulate = b.accumulate, count = vectors_of(b.to, L), clears] {
     at.run(to.batch, [&](int n) {
-      at.memory().activation(
+      at.vectors().activation(
           {f, alpha, sample_of(x, n), dy.data ? sample_of(dy, n) : nullptr, sample_of(to, n), count, accumulate});
       if (clears)
         zero_rest_of_block(view<float>{sample_of(to, n), to.shape, 1, to.block, to.buffer_channels - to.channel, 0});

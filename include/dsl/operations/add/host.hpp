@@ -3,7 +3,7 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/elementwise.hpp>
-#include <dsl/executors/host/memory_tasks.hpp>
+#include <dsl/executors/host/vector_tasks.hpp>
 #include <dsl/executors/host/operation.hpp>
 
 namespace dsl::plain::TYPENET_MODE {

@@ -63,8 +63,8 @@ struct step_task<op::channel_scale> {
         long long const each = 1LL * blocks * L, area = s.x.shape.area();
         at.run(s.x.batch * blocks, [&](int i) {
           int const n = i / blocks, b = i % blocks;
-          at.memory().product_sums({sample_of(s.x, n) + b * L * area, sample_of(s.dy, n) + b * L * area, area,
-                                    sums + n * each + 1LL * b * L});
+          at.vectors().product_sums({sample_of(s.x, n) + b * L * area, sample_of(s.dy, n) + b * L * area, area,
+                                     sums + n * each + 1LL * b * L});
         });
         for (int c = 0; c < channels; ++c) {
           double sum = 0;

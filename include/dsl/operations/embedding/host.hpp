@@ -3,7 +3,7 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/elementwise.hpp>
-#include <dsl/executors/host/memory_tasks.hpp>
+#include <dsl/executors/host/vector_tasks.hpp>
 #include <dsl/executors/host/operation.hpp>
 #include <dsl/executors/host/token_number.hpp>
 
@@ -52,7 +52,7 @@ namespace dsl::host::TYPENET_MODE {
 
 /// Copies the rows of an embedding's kernel into channel blocks, and sums their gradients. An item is a channel block,
 /// of one sample or, for the gradients, of all: each number of a gradient is summed by one thread in the samples'
-/// order, as the plain loops do. memory_tasks.hpp explains Place.
+/// order, as the plain loops do. vector_tasks.hpp explains Place.
 template <class Place>
 class embedding_steps {
  public:

@@ -3,7 +3,7 @@
 
 #include <dsl/detail/math.hpp>
 #include <dsl/detail/mode.hpp>
-#include <dsl/executors/host/memory_tasks.hpp>
+#include <dsl/executors/host/vector_tasks.hpp>
 #include <dsl/executors/host/operation.hpp>
 
 namespace dsl::plain::TYPENET_MODE {
@@ -151,7 +151,7 @@ class group_norm {
     at_->run(batch, [&](int n) { take_moments(n, true); });
     at_->run(blocks() * batch, [&](int i) {
       int const b = i / batch, n = i % batch;
-      at_->memory().normalize(
+      at_->vectors().normalize(
           {plane(step_->x, b, n), plane(step_->to, b, n), area(), constant(scale, b, n), constant(shift, b, n), false});
     });
   }
@@ -165,9 +165,9 @@ class group_norm {
     at_->run(batch, [&](int n) { take_slopes(n); });
     at_->run(blocks() * batch, [&](int i) {
       int const b = i / batch, n = i % batch;
-      at_->memory().normalize_gradient({plane(step_->x, b, n), plane(step_->dy, b, n), plane(step_->to, b, n), area(),
-                                        constant(scale, b, n), constant(shift, b, n), constant(mean, b, n),
-                                        constant(slope, b, n), constant(offset, b, n), false, step_->accumulate});
+      at_->vectors().normalize_gradient({plane(step_->x, b, n), plane(step_->dy, b, n), plane(step_->to, b, n), area(),
+                                         constant(scale, b, n), constant(shift, b, n), constant(mean, b, n),
+                                         constant(slope, b, n), constant(offset, b, n), false, step_->accumulate});
     });
   }
 
@@ -204,8 +204,8 @@ class group_norm {
 
   void sum(int b, int n, bool gradients) const {
     static constexpr float zeros[16] = {};
-    at_->memory().normalize_sums({plane(step_->x, b, n), gradients ? plane(step_->dy, b, n) : nullptr, area(), zeros,
-                                  zeros, gradients ? constant(mean, b, n) : zeros, false, sums(b, n, gradients)});
+    at_->vectors().normalize_sums({plane(step_->x, b, n), gradients ? plane(step_->dy, b, n) : nullptr, area(), zeros,
+                                   zeros, gradients ? constant(mean, b, n) : zeros, false, sums(b, n, gradients)});
   }
   /// Joins the moments of a group's channels (Chan, Golub, LeVeque 1979, for equal counts), and computes the constants
   /// of y = scale * x + shift, or only the mean.

@@ -5,7 +5,7 @@
 #include <dsl/detail/math.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/elementwise.hpp>
-#include <dsl/executors/host/memory_tasks.hpp>
+#include <dsl/executors/host/vector_tasks.hpp>
 #include <dsl/executors/host/operation.hpp>
 
 #include <cstring>
@@ -94,7 +94,7 @@ inline constexpr loops<T> loops_for<T, op::head_norm>{.forward = head_norm_forwa
 namespace dsl::host::TYPENET_MODE {
 
 /// Runs a head_norm, forward or backward. An item is the queries, the keys or the values of one head of one sample; the
-/// gradients of the factors are added in the order of the samples. memory_tasks.hpp explains Place.
+/// gradients of the factors are added in the order of the samples. vector_tasks.hpp explains Place.
 template <class Place>
 class head_norm {
  public:

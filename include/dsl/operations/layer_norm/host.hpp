@@ -3,7 +3,7 @@
 
 #include <dsl/detail/math.hpp>
 #include <dsl/detail/mode.hpp>
-#include <dsl/executors/host/memory_tasks.hpp>
+#include <dsl/executors/host/vector_tasks.hpp>
 #include <dsl/executors/host/operation.hpp>
 
 #include <cstddef>
@@ -97,7 +97,7 @@ namespace dsl::host::TYPENET_MODE {
 
 /// Runs a layer_norm, forward or backward. The gradients of gamma and beta are first summed over each part of the
 /// batch; these sums are added in the order of the parts, so the bits do not depend on the number of threads. A frozen
-/// layer has no such gradients. memory_tasks.hpp explains Place.
+/// layer has no such gradients. vector_tasks.hpp explains Place.
 template <class Place>
 class layer_norm {
  public:
@@ -158,20 +158,20 @@ class layer_norm {
   /// Processes pixels [first, first + count) of sample n. If `sums` is not null, runs the backward pass.
   void run(int n, long long first, long long count, double* sums) const {
     long long const offset = first * at_->lanes();
-    at_->memory().layer_norm({.x = sample_of(step_->x, n) + offset,
-                              .dy = sums ? sample_of(step_->dy, n) + offset : nullptr,
-                              .to = step_->to.data ? sample_of(step_->to, n) + offset : nullptr,
-                              .apart = apart_,
-                              .pixels = count,
-                              .blocks = blocks_,
-                              .channels = step_->x.shape.channels,
-                              .gamma = doubles(),
-                              .beta = doubles() + padded(),
-                              .epsilon = step_->node->epsilon,
-                              .products = sums,
-                              .sums = sums && centred_ ? sums + padded() : nullptr,
-                              .accumulate = step_->accumulate,
-                              .centred = centred_});
+    at_->vectors().layer_norm({.x = sample_of(step_->x, n) + offset,
+                               .dy = sums ? sample_of(step_->dy, n) + offset : nullptr,
+                               .to = step_->to.data ? sample_of(step_->to, n) + offset : nullptr,
+                               .apart = apart_,
+                               .pixels = count,
+                               .blocks = blocks_,
+                               .channels = step_->x.shape.channels,
+                               .gamma = doubles(),
+                               .beta = doubles() + padded(),
+                               .epsilon = step_->node->epsilon,
+                               .products = sums,
+                               .sums = sums && centred_ ? sums + padded() : nullptr,
+                               .accumulate = step_->accumulate,
+                               .centred = centred_});
   }
 
   Place* at_;

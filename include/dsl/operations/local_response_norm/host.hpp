@@ -89,17 +89,17 @@ struct step_task<op::local_response_norm> {
     return [&at, &s] {
       for_each_part(at, s.to.batch, s.to.shape.area(), [&](int n, long long first, long long count) {
         long long const offset = first * at.lanes();
-        at.memory().local_response({.x = sample_of(s.x, n) + offset,
-                                    .dy = s.dy.data ? sample_of(s.dy, n) + offset : nullptr,
-                                    .to = sample_of(s.to, n) + offset,
-                                    .apart = s.to.shape.area() * at.lanes(),
-                                    .pixels = count,
-                                    .blocks = blocks_of(s.to.shape.channels, at.lanes()),
-                                    .reach = s.node->groups / 2,
-                                    .constant = static_cast<float>(s.node->epsilon),
-                                    .share = static_cast<float>(s.node->rate / s.node->groups),
-                                    .power = static_cast<float>(s.node->power),
-                                    .accumulate = s.accumulate});
+        at.vectors().local_response({.x = sample_of(s.x, n) + offset,
+                                     .dy = s.dy.data ? sample_of(s.dy, n) + offset : nullptr,
+                                     .to = sample_of(s.to, n) + offset,
+                                     .apart = s.to.shape.area() * at.lanes(),
+                                     .pixels = count,
+                                     .blocks = blocks_of(s.to.shape.channels, at.lanes()),
+                                     .reach = s.node->groups / 2,
+                                     .constant = static_cast<float>(s.node->epsilon),
+                                     .share = static_cast<float>(s.node->rate / s.node->groups),
+                                     .power = static_cast<float>(s.node->power),
+                                     .accumulate = s.accumulate});
       });
     };
   }

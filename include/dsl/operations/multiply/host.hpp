@@ -2,7 +2,7 @@
 #pragma once
 
 #include <dsl/detail/mode.hpp>
-#include <dsl/executors/host/memory_tasks.hpp>
+#include <dsl/executors/host/vector_tasks.hpp>
 #include <dsl/executors/host/operation.hpp>
 
 namespace dsl::plain::TYPENET_MODE {
@@ -92,7 +92,7 @@ struct step_task<op::multiply> {
         at.run(to.batch * blocks, [&](int i) {
           int const n = i / blocks, first = i % blocks * L;
           double sums[16];
-          at.memory().product_sums({sample_of(a, n) + first * count, sample_of(b, n) + first * count, count, sums});
+          at.vectors().product_sums({sample_of(a, n) + first * count, sample_of(b, n) + first * count, count, sums});
           for (int l = 0; l < L && first + l < to.shape.channels; ++l) {
             float& sum = to(n, first + l, 0);
             sum = static_cast<float>(sums[l]) + (accumulate ? sum : 0.0F);
@@ -107,17 +107,17 @@ struct step_task<op::multiply> {
         for (int l = 0; of_b == extent_of::channels && l < L && first + l < b.shape.channels; ++l)
           own[l] = b(n, first + l, 0);
         bool const pixels = of_b == extent_of::pixels;
-        at.memory().multiply({.a = sample_of(a, n) + first * count,
-                              .b = pixels                        ? &b(n, 0, 0)
-                                   : of_b == extent_of::channels ? own
-                                                                 : sample_of(b, n) + first * count,
-                              .b_step = pixels                   ? b.block
-                                        : of_b == extent_of::all ? L
-                                                                 : 0,
-                              .numbers = pixels,
-                              .to = sample_of(to, n) + first * count,
-                              .count = count,
-                              .accumulate = accumulate});
+        at.vectors().multiply({.a = sample_of(a, n) + first * count,
+                               .b = pixels                        ? &b(n, 0, 0)
+                                    : of_b == extent_of::channels ? own
+                                                                  : sample_of(b, n) + first * count,
+                               .b_step = pixels                   ? b.block
+                                         : of_b == extent_of::all ? L
+                                                                  : 0,
+                               .numbers = pixels,
+                               .to = sample_of(to, n) + first * count,
+                               .count = count,
+                               .accumulate = accumulate});
       });
     };
   }

@@ -3,7 +3,7 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/elementwise.hpp>
-#include <dsl/executors/host/memory_tasks.hpp>
+#include <dsl/executors/host/vector_tasks.hpp>
 #include <dsl/executors/host/operation.hpp>
 #include <dsl/graph/node.hpp>
 
@@ -120,7 +120,7 @@ struct step_task<op::max_pool2d> {
     view<float const> const& from = forward ? b.x : b.dy;
     int const L = at.lanes();
     if (b.argmax.wide.data || !from.data || !in_blocks(from, L) || !in_blocks(b.to, L)) return {};
-    memory_kernels const& k = at.memory();
+    vector_kernels const& k = at.vectors();
     auto const run =
         mean ? (forward ? k.average_pool : k.average_pool_gradient) : (forward ? k.max_pool : k.max_pool_gradient);
     pool_call const c{.argmax = b.argmax.narrow.data,

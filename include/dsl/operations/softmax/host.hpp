@@ -52,14 +52,14 @@ struct step_task<op::softmax> {
     return [&at, &s] {
       for_each_part(at, s.to.batch, s.to.shape.area(), [&](int n, long long first, long long count) {
         long long const offset = first * at.lanes();
-        at.memory().channel_softmax({.x = sample_of(s.x, n) + offset,
-                                     .dy = s.dy.data ? sample_of(s.dy, n) + offset : nullptr,
-                                     .to = sample_of(s.to, n) + offset,
-                                     .apart = s.to.shape.area() * at.lanes(),
-                                     .pixels = count,
-                                     .blocks = blocks_of(s.to.shape.channels, at.lanes()),
-                                     .channels = s.to.shape.channels,
-                                     .accumulate = s.accumulate});
+        at.vectors().channel_softmax({.x = sample_of(s.x, n) + offset,
+                                      .dy = s.dy.data ? sample_of(s.dy, n) + offset : nullptr,
+                                      .to = sample_of(s.to, n) + offset,
+                                      .apart = s.to.shape.area() * at.lanes(),
+                                      .pixels = count,
+                                      .blocks = blocks_of(s.to.shape.channels, at.lanes()),
+                                      .channels = s.to.shape.channels,
+                                      .accumulate = s.accumulate});
       });
     };
   }

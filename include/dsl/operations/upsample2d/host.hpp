@@ -4,7 +4,7 @@
 #include <dsl/detail/list.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/elementwise.hpp>
-#include <dsl/executors/host/memory_tasks.hpp>
+#include <dsl/executors/host/vector_tasks.hpp>
 #include <dsl/executors/host/neighbours.hpp>
 #include <dsl/executors/host/operation.hpp>
 
@@ -119,7 +119,7 @@ class resize {
                           .width = large_.width,
                           .small_width = small_width_,
                           .accumulate = accumulate_};
-      enlarges_ ? at_->memory().enlarge(c) : at_->memory().reduce(c);
+      enlarges_ ? at_->vectors().enlarge(c) : at_->vectors().reduce(c);
     });
   }
 

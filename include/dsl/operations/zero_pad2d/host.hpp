@@ -3,7 +3,7 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/elementwise.hpp>
-#include <dsl/executors/host/memory_tasks.hpp>
+#include <dsl/executors/host/vector_tasks.hpp>
 #include <dsl/executors/host/operation.hpp>
 #include <dsl/graph/node.hpp>
 
@@ -50,7 +50,7 @@ namespace dsl::host::TYPENET_MODE {
 
 /// Copies an image into a larger one whose other rows and columns are zeros, or copies the gradient of that image back.
 /// An item is a band of rows of a channel block of the result, or of a channel if the result has no channel blocks.
-/// Only the channels of this tensor are written. memory_tasks.hpp explains Place.
+/// Only the channels of this tensor are written. vector_tasks.hpp explains Place.
 template <class Place>
 class zero_pad {
  public:
@@ -141,7 +141,7 @@ class zero_pad {
       return;
     }
     int const L = at_->lanes();
-    at_->memory().row({row_function::copy, from, from, to, count / L, true});
+    at_->vectors().row({row_function::copy, from, from, to, count / L, true});
     for (long long i = count - count % L; i < count; ++i) to[i] += from[i];
   }
 

@@ -4,7 +4,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/blocks.hpp>
 #include <dsl/executors/host/bound_step.hpp>
-#include <dsl/executors/host/memory_kernels.hpp>
+#include <dsl/executors/host/vector_kernels.hpp>
 
 // Memory-bound steps, through kernels shared by executors with channel blocks. A Place is a device of such an executor
 // with lanes(); memory(), the kernels; need_shared(n) and shared(), scratch memory of n floats for all threads;
@@ -36,7 +36,7 @@ task rows_task(Place& at, view<float> const& to, bool accumulate, row_function f
   if (!in_vectors(L, to, x, second)) return {};
   return [&at, f, x, second, to, accumulate, count = vectors_of(to, L)] {
     at.run(to.batch, [&](int n) {
-      at.memory().row({f, sample_of(x, n), sample_of(second, n), sample_of(to, n), count, accumulate});
+      at.vectors().row({f, sample_of(x, n), sample_of(second, n), sample_of(to, n), count, accumulate});
     });
   };
 }
@@ -50,7 +50,7 @@ task update_task(Place& at, F each) {
       constexpr int items = 64;
       long long const lines = c.n / 16;  // parameters are padded to whole lines
       at.run(items,
-             [&](int i) { at.memory().update_rows({&c, 16 * (lines * i / items), 16 * (lines * (i + 1) / items)}); });
+             [&](int i) { at.vectors().update_rows({&c, 16 * (lines * i / items), 16 * (lines * (i + 1) / items)}); });
     });
   };
 }

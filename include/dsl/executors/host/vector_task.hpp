@@ -4,7 +4,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/batch_norm.hpp>
 #include <dsl/executors/host/channel_task.hpp>
-#include <dsl/executors/host/memory_tasks.hpp>
+#include <dsl/executors/host/vector_tasks.hpp>
 #include <dsl/executors/host/operations.hpp>
 #include <dsl/graph/operation_set.hpp>
 
@@ -15,7 +15,7 @@ namespace dsl::host::TYPENET_MODE {
 /// for rare operations or those that are not in the set. When an update step runs, `update` calls a function with the
 /// arrays of each part of the update; `normalization` returns the arguments of a batch_norm step.
 template <operation_set Only = all_operations, class Place, class F, class G>
-task memory_task(Place& at, bound_step<float> const& b, F update, G normalization) {
+task vector_task(Place& at, bound_step<float> const& b, F update, G normalization) {
   action const what = b.step->what;
   if (what == action::update) return update_task(at, update);
   if (what == action::copy_forward || what == action::copy_backward || b.step->kind == op::transfer) {

@@ -18,7 +18,7 @@
 namespace dsl::host::TYPENET_MODE {
 
 /// The kernels of one instruction set for steps whose speed is limited by memory.
-struct memory_kernels {
+struct vector_kernels {
   int lanes;
   void (*normalize)(normalize_call const&);
   void (*normalize_sums)(normalize_sums_call const&);
@@ -41,9 +41,9 @@ struct memory_kernels {
 
 /// Returns the kernels that the operations of a set need. The others are null.
 template <class Width, operation_set Only>
-constexpr memory_kernels make_memory_kernels() {
+constexpr vector_kernels make_vector_kernels() {
   constexpr int L = Width::lanes;
-  memory_kernels k{};
+  vector_kernels k{};
   k.lanes = L;
   k.row = &Width::template run<row<L>>;
   k.update_rows = &Width::template run<update_rows<L>>;
@@ -65,7 +65,8 @@ constexpr memory_kernels make_memory_kernels() {
     k.multiply = &Width::template run<multiply_rows<L>>;
     k.product_sums = &Width::template run<product_sums<L>>;
   }
-  if constexpr (detail::has(Only, op::layer_norm, op::rms_norm)) k.layer_norm = &Width::template run<layer_norm_rows<L>>;
+  if constexpr (detail::has(Only, op::layer_norm, op::rms_norm))
+    k.layer_norm = &Width::template run<layer_norm_rows<L>>;
   if constexpr (detail::has(Only, op::upsample_nearest, op::upsample_bilinear)) {
     k.enlarge = &Width::template run<enlarge<L>>;
     k.reduce = &Width::template run<reduce<L>>;
@@ -76,16 +77,16 @@ constexpr memory_kernels make_memory_kernels() {
 }
 
 template <class Width, operation_set Only = all_operations>
-inline constexpr memory_kernels memory_kernels_for = make_memory_kernels<Width, Only>();
+inline constexpr vector_kernels vector_kernels_for = make_vector_kernels<Width, Only>();
 
 /// Returns the kernels of an instruction set for a set of operations. The processor must have the instructions.
 template <operation_set Only = all_operations>
-memory_kernels const& memory_kernels_of([[maybe_unused]] instructions set) {
+vector_kernels const& vector_kernels_of([[maybe_unused]] instructions set) {
 #ifdef __x86_64__
-  if (set == instructions::avx512) return memory_kernels_for<widths::avx512, Only>;
-  if (set == instructions::avx2) return memory_kernels_for<widths::avx2, Only>;
+  if (set == instructions::avx512) return vector_kernels_for<widths::avx512, Only>;
+  if (set == instructions::avx2) return vector_kernels_for<widths::avx2, Only>;
 #endif
-  return memory_kernels_for<widths::baseline, Only>;
+  return vector_kernels_for<widths::baseline, Only>;
 }
 
 }  // namespace dsl::host::TYPENET_MODE
