@@ -39,7 +39,7 @@ struct simulated_cuda {
                  .cache = "",
                  .workspace_limit = 1 << 18,
                  .collectives = collectives} {}
-  simulated_cuda for_tower(dsl::detail::tower_place const& at) const {
+  simulated_cuda for_tower(dsl::detail::tower_device const& at) const {
     simulated_cuda mine = *this;
     mine.settings.device = at.device;
     return mine;

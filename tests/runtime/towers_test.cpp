@@ -371,7 +371,7 @@ struct noted {
     cores.assign(static_cast<std::size_t>(towers), {});
     devices.assign(static_cast<std::size_t>(towers), -1);
     return {.make =
-                [](void const*, dsl::detail::tower_place const& at, graph_view const& g, engine_options const& o) {
+                [](void const*, dsl::detail::tower_device const& at, graph_view const& g, engine_options const& o) {
                   auto const i = static_cast<std::size_t>(at.index);
                   for (int core : dsl::detail::core_set::available().cores) cores[i].push_back(core);
                   devices[i] = at.device;

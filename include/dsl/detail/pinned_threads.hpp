@@ -32,8 +32,8 @@ struct core_set {
 /// thread pool for every calling thread, so towers never share one.
 class pinned_threads {
  public:
-  pinned_threads(int towers, core_set const* places) {
-    for (int i = 0; i < towers; ++i) seats_.emplace(*this, i, places[i]);
+  pinned_threads(int towers, core_set const* seats) {
+    for (int i = 0; i < towers; ++i) seats_.emplace(*this, i, seats[i]);
     try {
       for (seat& s : seats_)
         threads_.start([&s] {

@@ -11,7 +11,7 @@
 #include <dsl/executors/cuda/precision.hpp>
 #include <dsl/executors/cuda/target.hpp>
 #include <dsl/executors/engine.hpp>
-#include <dsl/executors/tower_place.hpp>
+#include <dsl/executors/tower_device.hpp>
 
 #include <memory>
 #include <string>
@@ -50,7 +50,7 @@ struct cuda {
 
   static constexpr dsl::target compile_time_target = cu::target_for(cu::storage::bf16);
 
-  cuda for_tower(detail::tower_place const& at) const;
+  cuda for_tower(detail::tower_device const& at) const;
   /// Returns the number of GPUs that this process may use. Without a driver, it is 0, and make_engine reports the
   /// missing driver.
   static int devices();

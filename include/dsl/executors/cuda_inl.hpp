@@ -4,13 +4,13 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/cuda.hpp>
 #include <dsl/executors/cuda/engine.hpp>
-#include <dsl/executors/tower_place.hpp>
+#include <dsl/executors/tower_device.hpp>
 
 #include <memory>
 
 namespace dsl::TYPENET_MODE {
 
-TYPENET_INLINE cuda cuda::for_tower(detail::tower_place const& at) const {
+TYPENET_INLINE cuda cuda::for_tower(detail::tower_device const& at) const {
   cuda mine = *this;
   mine.device = at.device;
   return mine;

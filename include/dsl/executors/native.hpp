@@ -4,7 +4,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/engine.hpp>
 #include <dsl/executors/host/instructions.hpp>
-#include <dsl/executors/tower_place.hpp>
+#include <dsl/executors/tower_device.hpp>
 #include <dsl/graph/operation_set.hpp>
 
 #include <memory>
@@ -28,7 +28,7 @@ struct native {
   /// Returns the number of threads that each of `towers` towers gets, at least one. Throws option_error if all towers
   /// together would have more threads than one engine may have.
   int cores_a_tower(int towers) const;
-  native for_tower(detail::tower_place const& at) const;
+  native for_tower(detail::tower_device const& at) const;
 
   std::unique_ptr<engine> make_engine(graph_view const& g, engine_options const& o) const;
 #ifndef TYPENET_COMPILED

@@ -4,7 +4,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/native.hpp>
 #include <dsl/executors/native/engine.hpp>
-#include <dsl/executors/tower_place.hpp>
+#include <dsl/executors/tower_device.hpp>
 
 #include <memory>
 
@@ -17,7 +17,7 @@ TYPENET_INLINE int native::cores_a_tower(int towers) const {
   return share_of(towers);
 }
 
-TYPENET_INLINE native native::for_tower(detail::tower_place const& at) const {
+TYPENET_INLINE native native::for_tower(detail::tower_device const& at) const {
   native mine = *this;
   mine.threads = share_of(at.towers);
   return mine;

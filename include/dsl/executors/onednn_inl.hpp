@@ -4,7 +4,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/onednn.hpp>
 #include <dsl/executors/onednn/engine.hpp>
-#include <dsl/executors/tower_place.hpp>
+#include <dsl/executors/tower_device.hpp>
 
 #include <memory>
 
@@ -19,7 +19,7 @@ TYPENET_INLINE int onednn::cores_a_tower(int towers) const {
   return share_of(towers);
 }
 
-TYPENET_INLINE onednn onednn::for_tower(detail::tower_place const& at) const {
+TYPENET_INLINE onednn onednn::for_tower(detail::tower_device const& at) const {
   onednn mine = *this;
   mine.threads = share_of(at.towers);
   return mine;

@@ -26,7 +26,7 @@ tower_factory factory_of(Executor const& on, int towers) {
       "towers: this executor must have cores_a_tower() or devices(), and its engines must sum gradients with "
       "options.group");
   tower_factory f{.executor = &on,
-                  .make = [](void const* e, tower_place const& at, graph_view const& net, engine_options const& mine) {
+                  .make = [](void const* e, tower_device const& at, graph_view const& net, engine_options const& mine) {
                     auto const& executor = *static_cast<Executor const*>(e);
                     if constexpr (divides_into_towers<Executor>)
                       return detail::make_engine<Only>(executor.for_tower(at), net, mine);

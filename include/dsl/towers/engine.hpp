@@ -5,7 +5,7 @@
 #include <dsl/detail/pinned_threads.hpp>
 #include <dsl/towers/consistency_check.hpp>
 #include <dsl/towers/in_process.hpp>
-#include <dsl/towers/places.hpp>
+#include <dsl/towers/tower_cores.hpp>
 #include <dsl/towers/towers.hpp>
 
 #include <cstdint>
@@ -114,7 +114,7 @@ class towers_engine final : public engine {
 
   tower_policy policy_;
   int towers_;
-  list<core_set> places_;
+  list<core_set> cores_;
   process_group* world_;  // null unless there are several processes
   consistency_check consistency_;
   in_process_group group_;

@@ -9,7 +9,7 @@
 #include <dsl/towers/consistency_check.hpp>
 #include <dsl/towers/engine.hpp>
 #include <dsl/towers/in_process.hpp>
-#include <dsl/towers/places.hpp>
+#include <dsl/towers/tower_cores.hpp>
 #include <dsl/towers/towers.hpp>
 #include <dsl/warning.hpp>
 
@@ -26,12 +26,12 @@ TYPENET_INLINE towers_engine::towers_engine(tower_factory const& factory, graph_
     : engine(g, o),
       policy_(t.policy),
       towers_(t.count),
-      places_(places_of(factory, t)),
+      cores_(cores_of(factory, t)),
       world_(t.processes && t.processes->processes() > 1 ? t.processes : nullptr),
       consistency_(world_, *this),
       group_(t.count, world_),
       metrics_(group_.ranks() * (output_count(g) > 1 ? 1 + output_count(g) : 1)),
-      threads_(towers_, places_.begin()) {
+      threads_(towers_, cores_.begin()) {
   if (t.policy.moments == tower_moments::synchronized && (g.size.devices > 1 || o.micro_batches > 1))
     throw option_error(
         "towers: batch_norm can't be synchronized in a network on several devices or in micro-batches; leave "

@@ -3,7 +3,7 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/engine.hpp>
-#include <dsl/executors/tower_place.hpp>
+#include <dsl/executors/tower_device.hpp>
 #include <dsl/towers/policy.hpp>
 #include <dsl/towers/process_group.hpp>
 
@@ -29,7 +29,7 @@ namespace dsl::detail::TYPENET_MODE {
 /// Makes an engine for each tower, for an executor whose type is no longer known.
 struct tower_factory {
   void const* executor = nullptr;
-  std::unique_ptr<engine> (*make)(void const* executor, tower_place const&, graph_view const&,
+  std::unique_ptr<engine> (*make)(void const* executor, tower_device const&, graph_view const&,
                                   engine_options const&) = nullptr;
   int devices = 0;        // number of devices; 0: unlimited
   int cores_a_tower = 0;  // cores of the host that make a device; 0: it computes elsewhere

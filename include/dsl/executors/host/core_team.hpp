@@ -25,7 +25,7 @@ class core_team final : public thread_team {
   /// If the calling thread may use exactly as many cores as the devices need, each device gets its own cores; otherwise
   /// the threads are not pinned to cores.
   core_team(int devices, int cores_a_device, communicator* group)
-      : places_(places_of(devices, cores_a_device)), group_(group), done_(devices), threads_(devices, places_.begin()) {
+      : cores_(cores_of(devices, cores_a_device)), group_(group), done_(devices), threads_(devices, cores_.begin()) {
     for (int d = 0; d < devices; ++d) posts_.emplace();
   }
 
@@ -96,15 +96,15 @@ class core_team final : public thread_team {
   }
   [[gnu::cold, noreturn]] void refuse() const { throw peer_error(why_); }
 
-  static detail::list<detail::core_set> places_of(int devices, int cores_a_device) {
+  static detail::list<detail::core_set> cores_of(int devices, int cores_a_device) {
     detail::core_set const all = detail::core_set::available();
-    detail::list<detail::core_set> places(devices);
+    detail::list<detail::core_set> seats(devices);
     if (devices * cores_a_device == all.cores.size())
-      for (int d = 0; d < devices; ++d) places[d] = all.slice(d * cores_a_device, cores_a_device);
-    return places;
+      for (int d = 0; d < devices; ++d) seats[d] = all.slice(d * cores_a_device, cores_a_device);
+    return seats;
   }
 
-  detail::list<detail::core_set> places_;
+  detail::list<detail::core_set> cores_;
   communicator* group_;
   std::mutex mutex_;
   detail::chain<post> posts_;  // per device

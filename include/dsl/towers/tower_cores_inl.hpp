@@ -7,7 +7,7 @@
 #include <dsl/detail/pinned_threads.hpp>
 #include <dsl/error.hpp>
 #include <dsl/executors/engine.hpp>
-#include <dsl/towers/places.hpp>
+#include <dsl/towers/tower_cores.hpp>
 #include <dsl/towers/towers.hpp>
 
 #include <string>
@@ -49,7 +49,7 @@ TYPENET_INLINE void require_devices(towers const& t, int devices, int each, int 
   }
 }
 
-TYPENET_INLINE list<core_set> places_of(tower_factory const& factory, towers const& t) {
+TYPENET_INLINE list<core_set> cores_of(tower_factory const& factory, towers const& t) {
   int const given = static_cast<int>(t.devices.size());
   core_set const all = core_set::available();
   int const cores = all.cores.size();
@@ -64,14 +64,14 @@ TYPENET_INLINE list<core_set> places_of(tower_factory const& factory, towers con
   if (each > cores && given > 0 && cores > 0)
     throw option_error(message({"towers: each needs ", each, " cores; there are ", cores, "; use fewer threads"}));
   require_devices(t, each > 0 && given > 0 ? cores / each : factory.devices, each, cores);
-  list<core_set> places(t.count);
+  list<core_set> seats(t.count);
   for (int i = 0; i < t.count; ++i) {
     int const device = given > 0 ? t.devices[static_cast<std::size_t>(i)] : i;
     // Towers are not pinned if some cores stay free, since another program would choose the same cores, nor if there
     // are too few cores for each tower to have its own.
-    if (each > 0 && (given > 0 || each * t.count == all.cores.size())) places[i] = all.slice(each * device, each);
+    if (each > 0 && (given > 0 || each * t.count == all.cores.size())) seats[i] = all.slice(each * device, each);
   }
-  return places;
+  return seats;
 }
 
 }  // namespace dsl::detail::TYPENET_MODE

@@ -17,10 +17,10 @@ std::string devices_there(int devices, int each, int cores);
 void require_devices(towers const& t, int devices, int each, int cores);
 /// Returns the cores on which each tower's thread runs. Throws option_error if there are not enough cores for the
 /// towers.
-list<core_set> places_of(tower_factory const& factory, towers const& t);
+list<core_set> cores_of(tower_factory const& factory, towers const& t);
 
 }  // namespace dsl::detail::TYPENET_MODE
 
 #ifdef TYPENET_DEFINITIONS
-#include <dsl/towers/places_inl.hpp>
+#include <dsl/towers/tower_cores_inl.hpp>
 #endif
