@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
   }
   int const count = std::atoi(argv[1]), heads = std::atoi(argv[2]), width = std::atoi(argv[3]);
   int const batch = std::atoi(argv[4]);
-  dsl::native_cpu::workplace at(dsl::host::widest(), std::atoi(argv[6]));
+  dsl::native_cpu::cpu_device at(dsl::host::widest(), std::atoi(argv[6]));
   dsl::node const node{.kind = std::atoi(argv[5]) ? dsl::op::causal_attention : dsl::op::attention, .groups = heads};
   tokens const x(batch, 3 * heads * width, count, at.lanes(), 1), y(batch, heads * width, count, at.lanes(), 2);
   tokens const dx(batch, 3 * heads * width, count, at.lanes(), 3);

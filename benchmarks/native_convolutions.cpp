@@ -144,7 +144,7 @@ class native_pass {
     return {v.data(), s, batch, at_.lanes(), static_cast<int>(padded(s.channels)), 0};
   }
 
-  dsl::native_cpu::workplace at_;
+  dsl::native_cpu::cpu_device at_;
   std::uint64_t version_ = 1;
   dsl::detail::chain<dsl::native_cpu::packed_kernel> kernels_{};
   dsl::native_cpu::convolutions convolutions_;

@@ -137,7 +137,7 @@ std::uint64_t attention(host::instructions set, op kind, int width, std::uint64_
   int const in = padded(3 * heads * width), out = padded(heads * width);
   floats x = numbers(2LL * in * tokens, 1), y = empty(2LL * out * tokens), dy = numbers(2LL * out * tokens, 2);
   floats dx = numbers(2LL * in * tokens, 3);
-  native_cpu::workplace at(set, 2);
+  native_cpu::cpu_device at(set, 2);
   node const n{.kind = kind, .groups = heads};
   step forward{}, backward{};
   forward.what = action::forward, backward.what = action::backward;
@@ -161,7 +161,7 @@ std::uint64_t recurrent(host::instructions set, op kind, int units, std::uint64_
   floats states = empty(5LL * samples * units * length);
   floats kernel = numbers(1LL * rows * inputs, 4), recurrent = numbers(1LL * rows * units, 5), bias = numbers(rows, 6);
   floats dkernel = empty(1LL * rows * inputs), drecurrent = empty(1LL * rows * units), dbias = empty(rows);
-  native_cpu::workplace at(set, 2);
+  native_cpu::cpu_device at(set, 2);
   node const n{.kind = kind};
   step forward{}, backward{};
   forward.what = action::forward, backward.what = action::backward;

@@ -85,7 +85,7 @@ struct exact {
 
 /// The steps of a layer on a device of its own.
 struct pass {
-  native_cpu::workplace at;
+  native_cpu::cpu_device at;
   node what;
   step forward{}, backward{};
   host::bound_step<float> f, b;

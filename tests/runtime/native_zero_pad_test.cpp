@@ -6,7 +6,7 @@
 
 #include <dsl/executors/host/instructions.hpp>
 #include <dsl/operations/zero_pad2d/host.hpp>
-#include <dsl/executors/native/workplace.hpp>
+#include <dsl/executors/native/cpu_device.hpp>
 
 #include <cstddef>
 #include <cstring>
@@ -104,8 +104,8 @@ void check(shape const& image, padding_of const& zeros, layout const& small, lay
 }
 
 /// Places with each number of threads.
-std::list<native_cpu::workplace> places_of(instructions set) {
-  std::list<native_cpu::workplace> all;
+std::list<native_cpu::cpu_device> places_of(instructions set) {
+  std::list<native_cpu::cpu_device> all;
   for (int threads : {1, 2, 3, 4, 7}) all.emplace_back(set, threads);
   return all;
 }
@@ -139,7 +139,7 @@ TEST_CASE("zero_pad2d: the task has the bits of the plain loops", "[native]") {
 }
 
 TEST_CASE("zero_pad2d: no task writes a gradient that nobody needs", "[native]") {
-  native_cpu::workplace place(host::widest(), 2);
+  native_cpu::cpu_device place(host::widest(), 2);
   step const s{.what = action::backward};
   node const n{.kind = op::zero_pad2d, .window = {1, 1, 1, 1, 1}};
   std::vector<float> dy(16, 1.0F);

@@ -50,7 +50,7 @@ using on_pictures = network<image<3, 32, 32>, Layers..., global_avg_pool2d, dens
 
 TEST_CASE("onednn: steps with kernels are neither named nor warned of", "[onednn]") {
   // the library has no kernels for this processor
-  if (!dnn::workplace::has_kernels_for(dnn::preferred_block())) return;
+  if (!dnn::cpu_device::has_kernels_for(dnn::preferred_block())) return;
   using model = on_pictures<conv_module<32, 3>, zero_pad2d<1>, max_pool2d<2>, conv_module<32, 3>>;
   prepared const p(model::view(), 64);
   if (has_plain_convolutions(*p.made)) return;

@@ -10,11 +10,11 @@ namespace dsl::host::TYPENET_MODE {
 
 /// Runs a batch_norm over channel blocks, forward or backward. The sums of each sample are computed separately, in
 /// double, and are joined in the order of the samples, so the bits do not depend on the number of threads. If there are
-/// no statistics of the batch, the running means and variances are used. vector_tasks.hpp explains Place.
-template <class Place>
+/// no statistics of the batch, the running means and variances are used. vector_tasks.hpp explains Device.
+template <class Device>
 class batch_norm : batch_norm_step<float> {
  public:
-  batch_norm(Place& at, batch_norm_step<float> const& s) : batch_norm_step<float>(s), at_(&at) {}
+  batch_norm(Device& at, batch_norm_step<float> const& s) : batch_norm_step<float>(s), at_(&at) {}
 
   /// Returns the number of floats that this step needs in the shared memory of its place: two sums per sample in
   /// double, then five constants per channel.
@@ -235,16 +235,16 @@ class batch_norm : batch_norm_step<float> {
     }
   }
 
-  Place* at_;
+  Device* at_;
 };
 
 /// Returns the task of a batch_norm step, or an empty task if a tensor does not consist of whole channel blocks.
 /// Reserves in `at` the shared memory that the task needs.
-template <class Place>
-task batch_norm_task(Place& at, batch_norm_step<float> const& s) {
+template <class Device>
+task batch_norm_task(Device& at, batch_norm_step<float> const& s) {
   int const L = at.lanes();
   if (!in_blocks(s.x, L) || !in_blocks(s.to, L) || !in_blocks(s.dy, L)) return {};
-  batch_norm<Place> const b(at, s);
+  batch_norm<Device> const b(at, s);
   at.need_shared(b.floats());
   if (s.dy.data) return [b] { b.backward(); };
   return [b] { b.forward(); };

@@ -8,11 +8,11 @@ namespace dsl::host::TYPENET_MODE {
 
 /// Copies channels to other places: channel_slice, channel_shuffle, and copies of tensors that begin or end within a
 /// channel block. An item is a channel block of the result, of which only the channels of this tensor are written.
-/// vector_tasks.hpp explains Place.
-template <class Place>
+/// vector_tasks.hpp explains Device.
+template <class Device>
 class channel_copy {
  public:
-  channel_copy(Place& at, bound_step<float> const& s)
+  channel_copy(Device& at, bound_step<float> const& s)
       : at_(&at), step_(&s), from_(s.step->what == action::backward ? &s.dy : &s.x), lanes_(at.lanes()) {}
 
   /// Whether both tensors are in channel blocks.
@@ -88,7 +88,7 @@ class channel_copy {
     if (lanes == 4) return copy_lanes<Adds, 4>(y, from, all);
   }
 
-  Place* at_;
+  Device* at_;
   bound_step<float> const* step_;
   view<float const> const* from_;
   int lanes_;
@@ -96,9 +96,9 @@ class channel_copy {
 
 /// Returns the task of a step that copies channels to other places, or an empty task for tensors that are not in
 /// channel blocks.
-template <class Place>
-task channel_task(Place& at, bound_step<float> const& s) {
-  channel_copy<Place> const made(at, s);
+template <class Device>
+task channel_task(Device& at, bound_step<float> const& s) {
+  channel_copy<Device> const made(at, s);
   if (!made.fits()) return {};
   return [made] { made.run(); };
 }

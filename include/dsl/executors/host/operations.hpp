@@ -70,17 +70,17 @@ constexpr loops<T> loops_of(op kind) {
 namespace dsl::host::TYPENET_MODE {
 
 /// Returns the function that makes tasks for an operation, or null if it has no kernels or is not in the set.
-template <operation_set Only, class Place, op Kind>
-constexpr auto maker_of() -> task (*)(Place&, bound_step<float> const&) {
-  if constexpr (detail::has(Only, Kind) && requires { &step_task<Kind>::template make<Only, Place>; })
-    return &step_task<Kind>::template make<Only, Place>;
+template <operation_set Only, class Device, op Kind>
+constexpr auto maker_of() -> task (*)(Device&, bound_step<float> const&) {
+  if constexpr (detail::has(Only, Kind) && requires { &step_task<Kind>::template make<Only, Device>; })
+    return &step_task<Kind>::template make<Only, Device>;
   else
     return nullptr;
 }
-template <operation_set Only, class Place, int... Kinds>
-task step_task_of(std::integer_sequence<int, Kinds...>, Place& at, bound_step<float> const& b) {
-  static constexpr decltype(maker_of<Only, Place, op::input>()) makers[] = {
-      maker_of<Only, Place, static_cast<op>(Kinds)>()...};
+template <operation_set Only, class Device, int... Kinds>
+task step_task_of(std::integer_sequence<int, Kinds...>, Device& at, bound_step<float> const& b) {
+  static constexpr decltype(maker_of<Only, Device, op::input>()) makers[] = {
+      maker_of<Only, Device, static_cast<op>(Kinds)>()...};
   auto const make = makers[static_cast<int>(b.node->kind)];
   return make ? make(at, b) : task{};
 }

@@ -7,8 +7,8 @@
 namespace dsl::host::TYPENET_MODE {
 
 /// Calls f(sample, first pixel, pixels) for parts of all samples, on all threads.
-template <class Place, class F>
-void for_each_part(Place& at, int batch, long long area, F const& f) {
+template <class Device, class F>
+void for_each_part(Device& at, int batch, long long area, F const& f) {
   constexpr int most_pixels = 64;
   int const pieces = static_cast<int>((area + most_pixels - 1) / most_pixels);
   at.run(batch * pieces, [&](int i) {
@@ -24,8 +24,8 @@ inline bool is_blocked(bound_step<float> const& s, int lanes) {
 }
 
 /// Writes to = a * b for one channel block of one sample, or adds it; `b` is one vector for all pixels.
-template <class Place>
-void multiply_block(Place& at, view<float const> const& a, view<float> const& to, int n, int block, float const* b,
+template <class Device>
+void multiply_block(Device& at, view<float const> const& a, view<float> const& to, int n, int block, float const* b,
                     bool accumulate) {
   long long const offset = block * at.lanes() * to.shape.area();
   at.vectors().multiply({.a = sample_of(a, n) + offset,

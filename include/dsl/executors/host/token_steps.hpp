@@ -9,10 +9,10 @@
 namespace dsl::host::TYPENET_MODE {
 
 /// A step that copies tokens, vector by vector. An item is a channel block of a sample, so that no two threads write to
-/// the same numbers. vector_tasks.hpp explains Place.
-template <class Place>
+/// the same numbers. vector_tasks.hpp explains Device.
+template <class Device>
 struct token_steps {
-  token_steps(Place& place, bound_step<float> const& s) : at(&place), step(&s), lanes(place.lanes()) {}
+  token_steps(Device& place, bound_step<float> const& s) : at(&place), step(&s), lanes(place.lanes()) {}
 
   /// Whether the channels of all tensors are whole vectors.
   bool fits() const {
@@ -46,7 +46,7 @@ struct token_steps {
     for (long long i = 0; accumulate && i < count; ++i) to[i] += from[i];
   }
 
-  Place* at;
+  Device* at;
   bound_step<float> const* step;
   int lanes;
 };

@@ -14,8 +14,8 @@ namespace dsl::host::TYPENET_MODE {
 /// share. The task is empty if only plain loops can run the step: for tensors that do not consist of whole blocks, and
 /// for rare operations or those that are not in the set. When an update step runs, `update` calls a function with the
 /// arrays of each part of the update; `normalization` returns the arguments of a batch_norm step.
-template <operation_set Only = all_operations, class Place, class F, class G>
-task vector_task(Place& at, bound_step<float> const& b, F update, G normalization) {
+template <operation_set Only = all_operations, class Device, class F, class G>
+task vector_task(Device& at, bound_step<float> const& b, F update, G normalization) {
   action const what = b.step->what;
   if (what == action::update) return update_task(at, update);
   if (what == action::copy_forward || what == action::copy_backward || b.step->kind == op::transfer) {

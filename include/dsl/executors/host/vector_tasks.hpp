@@ -6,7 +6,7 @@
 #include <dsl/executors/host/bound_step.hpp>
 #include <dsl/executors/host/vector_kernels.hpp>
 
-// Memory-bound steps, through kernels shared by executors with channel blocks. A Place is a device of such an executor
+// Memory-bound steps, through kernels shared by executors with channel blocks. A Device is a device of such an executor
 // with lanes(); memory(), the kernels; need_shared(n) and shared(), scratch memory of n floats for all threads;
 // threads(); and run(items, f), which calls f(item) for all items, in any order and on any thread. A task is empty if
 // the layout has no whole vectors.
@@ -29,8 +29,8 @@ long long vectors_of(V const& v, int lanes) {
 
 /// Returns the task of a function of each value, or of two values; it is empty unless in_vectors() is true. The
 /// functions turn 0 into 0, so unused lanes remain 0.
-template <class Place>
-task rows_task(Place& at, view<float> const& to, bool accumulate, row_function f, view<float const> const& x,
+template <class Device>
+task rows_task(Device& at, view<float> const& to, bool accumulate, row_function f, view<float const> const& x,
                view<float const> const& second) {
   int const L = at.lanes();
   if (!in_vectors(L, to, x, second)) return {};
@@ -43,8 +43,8 @@ task rows_task(Place& at, view<float> const& to, bool accumulate, row_function f
 
 /// Returns the task of an update step. When the step runs, `each` calls a function with the arrays of each part of the
 /// update.
-template <class Place, class F>
-task update_task(Place& at, F each) {
+template <class Device, class F>
+task update_task(Device& at, F each) {
   return [&at, each] {
     each([&](update_call<float> const& c) {
       constexpr int items = 64;

@@ -8,7 +8,7 @@
 namespace dsl::native_cpu::TYPENET_MODE {
 
 /// Returns the task of a step of attention, and an empty one for other steps.
-inline host::task attention_task(workplace& at, host::bound_step<float> const& b) {
+inline host::task attention_task(cpu_device& at, host::bound_step<float> const& b) {
   if (!b.node || (b.node->kind != op::attention && b.node->kind != op::causal_attention &&
                   !attention_products::is_divided(*b.node)))
     return {};

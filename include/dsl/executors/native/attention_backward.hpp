@@ -4,7 +4,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/native/attention_heads.hpp>
 #include <dsl/executors/native/attention_windows.hpp>
-#include <dsl/executors/native/workplace.hpp>
+#include <dsl/executors/native/cpu_device.hpp>
 
 #include <cstring>
 #include <limits>
@@ -19,7 +19,7 @@ namespace dsl::native_cpu::TYPENET_MODE {
 /// biases are partial sums.
 class attention_backward {
  public:
-  attention_backward(workplace& at, host::bound_step<float> const& s)
+  attention_backward(cpu_device& at, host::bound_step<float> const& s)
       : at_(at),
         step_(s),
         heads_(at.kernels(), s, 64),
@@ -75,10 +75,10 @@ class attention_backward {
   long long finished() const { return weight_gradients() + scores(); }
   long long slopes() const { return finished() + scores_of_block(); }
   long long numbers() const { return slopes() + scores_of_block(); }
-  long long key_sums() const { return workplace::rounded(numbers() + (3LL + heads_.key_blocks()) * row_numbers()); }
+  long long key_sums() const { return cpu_device::rounded(numbers() + (3LL + heads_.key_blocks()) * row_numbers()); }
   long long bias() const { return key_sums() + (parts_ > 1 ? 0 : 2 * heads_.packed()); }
   long long bias_gradients() const { return bias() + windows_.bias_floats(); }
-  long long spare() const { return workplace::rounded(bias_gradients() + windows_.gradient_floats()); }
+  long long spare() const { return cpu_device::rounded(bias_gradients() + windows_.gradient_floats()); }
 
   void run_windows() const {
     int const offsets = windows_.offsets(), all = step_.x.batch * heads_.heads_;
@@ -227,7 +227,7 @@ class attention_backward {
     }
   }
 
-  workplace& at_;
+  cpu_device& at_;
   host::bound_step<float> const& step_;
   attention_heads heads_;
   attention_windows windows_;

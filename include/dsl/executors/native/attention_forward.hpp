@@ -4,7 +4,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/native/attention_heads.hpp>
 #include <dsl/executors/native/attention_windows.hpp>
-#include <dsl/executors/native/workplace.hpp>
+#include <dsl/executors/native/cpu_device.hpp>
 
 #include <cstring>
 #include <limits>
@@ -16,7 +16,7 @@ namespace dsl::native_cpu::TYPENET_MODE {
 /// a share of the queries of one head, or of the windows.
 class attention_forward {
  public:
-  attention_forward(workplace& at, host::bound_step<float> const& s)
+  attention_forward(cpu_device& at, host::bound_step<float> const& s)
       : at_(at),
         step_(s),
         heads_(at.kernels(), s, 64),
@@ -53,8 +53,8 @@ class attention_forward {
   long long scores() const { return sums() + 1LL * heads_.most_queries() * heads_.padded(); }
   long long numbers() const { return scores() + heads_.most_queries() * heads_.score_row(); }
   long long row_numbers() const { return 1LL * heads_.row_tiles(heads_.most_queries()) * most_score_rows; }
-  long long bias() const { return workplace::rounded(numbers() + 2 * row_numbers()); }
-  long long spare() const { return workplace::rounded(bias() + windows_.bias_floats()); }
+  long long bias() const { return cpu_device::rounded(numbers() + 2 * row_numbers()); }
+  long long spare() const { return cpu_device::rounded(bias() + windows_.bias_floats()); }
 
   void run(attention_heads const& h, int n, int head, share const& blocks, float const* biases, float* memory) const {
     float* const spare_at = memory + spare();
@@ -101,7 +101,7 @@ class attention_forward {
     }
   }
 
-  workplace& at_;
+  cpu_device& at_;
   host::bound_step<float> const& step_;
   attention_heads heads_;
   attention_windows windows_;

@@ -44,7 +44,7 @@ struct packed_kernel {
 class convolutions {
  public:
   /// Engines that share their weights pass the same `kernels`.
-  convolutions(graph_view const& g, workplace& at, bool winograd, parameter_versions const& versions,
+  convolutions(graph_view const& g, cpu_device& at, bool winograd, parameter_versions const& versions,
                detail::chain<packed_kernel>& kernels)
       : graph_(g), at_(at), winograd_(winograd), versions_(versions), kernels_(kernels) {}
 
@@ -238,9 +238,9 @@ class convolutions {
       p.kernel->bias.allocate(
           static_cast<std::size_t>(1LL * blocks_of(s.to.shape.channels, at_.lanes()) * at_.lanes()));
     if (!training && !p.kernel->memory) p.kernel->memory = detail::make_owner<host::memory_block>(4 * packed);
-    p.folded = workplace::rounded(training ? packed : 0);
-    p.dense = p.folded + workplace::rounded(folds ? kernel_numbers(c) : 0);
-    long long shared = p.dense + workplace::rounded(dense);
+    p.folded = cpu_device::rounded(training ? packed : 0);
+    p.dense = p.folded + cpu_device::rounded(folds ? kernel_numbers(c) : 0);
+    long long shared = p.dense + cpu_device::rounded(dense);
     if (!unrolled) p.from = blocked_copy(at_, source(s), shared);
     p.to = blocked_copy(at_, plain::read_only(s.to), shared);
     at_.need(scratch, shared);
@@ -361,8 +361,8 @@ class convolutions {
       scratch = most(scratch, q.algorithm->scratch());
       if (q.slices.groups > 1) dense = most(dense, dense_kernel(q.slices, area(c)));
     }
-    p.dense = workplace::rounded(sums);
-    long long shared = p.dense + workplace::rounded(dense);
+    p.dense = cpu_device::rounded(sums);
+    long long shared = p.dense + cpu_device::rounded(dense);
     if (!unrolled) p.x = blocked_copy(at_, is_transposed(s) ? s.dy : s.x, shared);
     p.dy = blocked_copy(at_, is_transposed(s) ? s.x : s.dy, shared);
     at_.need(scratch, shared);
@@ -394,7 +394,7 @@ class convolutions {
   }
 
   graph_view graph_;
-  workplace& at_;
+  cpu_device& at_;
   bool winograd_;
   parameter_versions versions_;
   detail::chain<packed_kernel>& kernels_;

@@ -4,7 +4,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/bound_step.hpp>
 #include <dsl/executors/native/direct_weights.hpp>
-#include <dsl/executors/native/workplace.hpp>
+#include <dsl/executors/native/cpu_device.hpp>
 #include <dsl/executors/host/elementwise.hpp>
 
 namespace dsl::native_cpu::TYPENET_MODE {
@@ -13,7 +13,7 @@ namespace dsl::native_cpu::TYPENET_MODE {
 /// x, (B, features), is copied into channel blocks, and the result is copied back.
 class dense {
  public:
-  dense(workplace& at, host::bound_step<float> const& s)
+  dense(cpu_device& at, host::bound_step<float> const& s)
       : at_(at),
         step_(s),
         what_(s.step->what),
@@ -67,7 +67,7 @@ class dense {
 
  private:
   long long numbers(view<float const> const& v) const {
-    return workplace::rounded(1LL * blocks_of(v.shape.channels, at_.lanes()) * at_.lanes() * v.batch);
+    return cpu_device::rounded(1LL * blocks_of(v.shape.channels, at_.lanes()) * at_.lanes() * v.batch);
   }
   view<float> blocks(view<float const> const& v, float* at) const {
     int const L = at_.lanes();
@@ -94,7 +94,7 @@ class dense {
     });
   }
 
-  workplace& at_;
+  cpu_device& at_;
   host::bound_step<float> const& step_;
   action what_;
   view<float const> x_, y_;

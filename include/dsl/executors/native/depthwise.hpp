@@ -113,12 +113,12 @@ class depthwise_regions {
               (columns > p.column + p.columns ? columns : p.column + p.columns) - column};
   }
   /// Whether row or column i of a grid reads a pixel of the image at this place of the kernel.
-  bool meets(gathering const& g, kernel_place const& q, int i, bool row) const {
+  bool meets(gathering const& g, kernel_position const& q, int i, bool row) const {
     int const at = row ? i * g.row_stride + q.row - panel_.row : i * g.column_stride + q.column - panel_.column;
     return at >= 0 && at < (row ? panel_.rows : panel_.columns);
   }
   bool same(gathering const& g, int i, int j, bool row) const {
-    for (kernel_place const& q : g.places)
+    for (kernel_position const& q : g.places)
       if (meets(g, q, i, row) != meets(g, q, j, row)) return false;
     return true;
   }
@@ -126,7 +126,7 @@ class depthwise_regions {
     int const L = lanes();
     depthwise_region& r = regions_[regions_.push({})];
     for (int k = 0; k < sources_.sources; ++k)
-      for (kernel_place const& q : g.places)
+      for (kernel_position const& q : g.places)
         if (meets(g, q, i, true) && meets(g, q, j, false))
           r.taps.push(
               {k * panel_.block(L) + (1LL * (q.row - panel_.row) * panel_.columns + q.column - panel_.column) * L,

@@ -19,7 +19,7 @@ struct convolution {
 };
 
 /// A place of a kernel, and the row and column of the number that it reads, relative to the position of the output.
-struct kernel_place {
+struct kernel_position {
   int row = 0;
   int column = 0;
   int place = 0;
@@ -30,7 +30,7 @@ struct kernel_place {
 /// + j * column_step) of the result. A forward pass is one such grid; a data gradient with strides r and s consists of
 /// r * s grids.
 struct gathering {
-  detail::list<kernel_place> places{};
+  detail::list<kernel_position> places{};
   int row_stride = 1;
   int column_stride = 1;
   int rows = 0;
@@ -46,7 +46,7 @@ struct gathering {
   /// Returns the distance between neighbouring rows of the kernel, which is the same for all; 0 if there is one row.
   int row_distance() const {
     int least_distance = 0;
-    for (kernel_place const& q : places) {
+    for (kernel_position const& q : places) {
       int const distance = q.row > places[0].row ? q.row - places[0].row : places[0].row - q.row;
       if (distance > 0 && (least_distance == 0 || distance < least_distance)) least_distance = distance;
     }
@@ -60,8 +60,8 @@ struct gathering {
         if (i * stride + at >= 0 && i * stride + at < size) return true;
       return false;
     };
-    detail::list<kernel_place> read;
-    for (kernel_place const& q : places)
+    detail::list<kernel_position> read;
+    for (kernel_position const& q : places)
       if (reads_pixels(rows, row_stride, q.row, picture.height) &&
           reads_pixels(columns, column_stride, q.column, picture.width))
         read.push(q);
@@ -73,7 +73,7 @@ struct gathering {
     panel p{};
     int last_row = 0, last_column = 0;
     for (int k = 0; k < places.size(); ++k) {
-      kernel_place const& q = places[k];
+      kernel_position const& q = places[k];
       if (k == 0 || q.row < p.row) p.row = q.row;
       if (k == 0 || q.column < p.column) p.column = q.column;
       if (k == 0 || q.row > last_row) last_row = q.row;
@@ -92,7 +92,7 @@ struct gathering {
   detail::list<long long> offsets(panel const& p, int lanes) const {
     detail::list<long long> all;
     panel const origin = reads(0, 1, 1);
-    for (kernel_place const& q : places) {
+    for (kernel_position const& q : places) {
       int const row = q.row - origin.row, at = band == 0 || row == 0 ? row : row / origin.next_band * band;
       all.push((1LL * at * p.columns + q.column - origin.column) * lanes);
     }
@@ -206,7 +206,7 @@ class direct_pass final : public convolution_pass {
     int const L = lanes();
     column_tile const t = column_tile_at(item, out_);
     to += 1LL * t.first * L * gathering_.places.size() * in_ * L;
-    for (kernel_place const& q : gathering_.places)
+    for (kernel_position const& q : gathering_.places)
       for (int k = 0; k < in_ * L; ++k)
         for (int l = 0; l < t.vectors * L; ++l) {
           int const o = t.first * L + l;

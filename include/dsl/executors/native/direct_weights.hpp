@@ -59,7 +59,7 @@ class direct_weights final : public convolution_weights {
     if (gathering_.places.size() < area_)  // places that read no pixel
       for (int o = 0; o < convolution_.out.channels; ++o)
         for (int place = 0; place < area_; ++place) gradient[(1LL * o * rows_ + item) * area_ + place] = 0;
-    for (kernel_place const& t : gathering_.places) {
+    for (kernel_position const& t : gathering_.places) {
       float const* const from = sums + (1LL * tap(t) * in_ * kernels_.lanes + item) * width;
       for (int o = 0; o < convolution_.out.channels; ++o) {
         float sum = from[o];
@@ -127,7 +127,7 @@ class direct_weights final : public convolution_weights {
 
   long long floats(int rows) const { return in_ * gathering_.reads(0, rows, gathering_.columns).block(kernels_.lanes); }
   long long part() const { return 1LL * gathering_.places.size() * in_ * kernels_.lanes * out_ * kernels_.lanes; }
-  int tap(kernel_place const& t) const { return static_cast<int>(&t - gathering_.places.begin()); }
+  int tap(kernel_position const& t) const { return static_cast<int>(&t - gathering_.places.begin()); }
 
   kernels const& kernels_;
   gathering gathering_;

@@ -117,7 +117,7 @@ class embedded_engine {
 
   graph_view graph_;
   plan const& plan_;
-  workplace at_;
+  cpu_device at_;
   std::uint64_t version_ = 1;  // of the parameters, which do not change
   detail::chain<packed_kernel> kernels_{};
   convolutions convolutions_;

@@ -138,7 +138,7 @@ class engine final : public plain::steps<float> {
  private:
   /// The objects that the kernels need on one device. The threads of other devices do not touch them.
   struct unit {
-    workplace at;
+    cpu_device at;
     native_cpu::convolutions convolutions;
     unit(graph_view const& g, engine_settings const& s, code const& with, int threads,
          parameter_versions const& versions, detail::chain<packed_kernel>& kernels)
@@ -186,7 +186,7 @@ class engine final : public plain::steps<float> {
   /// Returns the task of a step that reads or writes the batch, or that measures gradients. Sums do not depend on the
   /// number of threads: those of a loss are over parts of a sample, and those of gradients are in a fixed order.
   host::task whole_batch_task(program& p, bound_step const& b) {
-    workplace& at = devices_[b.step->device].at;
+    cpu_device& at = devices_[b.step->device].at;
     if (b.step->what == action::load)
       return [this, &at, &p, &b] {
         at.run(b.to.batch, [&](int n) {

@@ -13,7 +13,7 @@ namespace dsl::native_cpu::TYPENET_MODE {
 /// are then one matrix product each, over the rows of all positions.
 class recurrent_backward {
  public:
-  recurrent_backward(workplace& at, host::bound_step<float> const& s)
+  recurrent_backward(cpu_device& at, host::bound_step<float> const& s)
       : at_(at),
         step_(s),
         sizes_(at.kernels(), s, s.dy.shape),
@@ -70,12 +70,12 @@ class recurrent_backward {
   // The shared memory: zeros, the packed kernels, the rows of inputs, of outputs at the previous position and of the
   // gates' gradients, and a kernel's gradient.
   static long long zeros() { return 0; }
-  long long inputs_kernel() const { return workplace::rounded(sizes_.depth()); }
-  long long outputs_kernel() const { return inputs_kernel() + workplace::rounded(to_input_.packed()); }
-  long long inputs() const { return outputs_kernel() + workplace::rounded(to_output_.packed()); }
-  long long outputs() const { return inputs() + workplace::rounded(sizes_.rows() * sizes_.depth()); }
-  long long gradients() const { return outputs() + workplace::rounded(sizes_.rows() * sizes_.width()); }
-  long long product() const { return gradients() + workplace::rounded(4 * sizes_.rows() * sizes_.width()); }
+  long long inputs_kernel() const { return cpu_device::rounded(sizes_.depth()); }
+  long long outputs_kernel() const { return inputs_kernel() + cpu_device::rounded(to_input_.packed()); }
+  long long inputs() const { return outputs_kernel() + cpu_device::rounded(to_output_.packed()); }
+  long long outputs() const { return inputs() + cpu_device::rounded(sizes_.rows() * sizes_.depth()); }
+  long long gradients() const { return outputs() + cpu_device::rounded(sizes_.rows() * sizes_.width()); }
+  long long product() const { return gradients() + cpu_device::rounded(4 * sizes_.rows() * sizes_.width()); }
   long long end() const {
     return product() + (kernel_.result() > recurrent_.result() ? kernel_.result() : recurrent_.result());
   }
@@ -152,7 +152,7 @@ class recurrent_backward {
     });
   }
 
-  workplace& at_;
+  cpu_device& at_;
   host::bound_step<float> const& step_;
   recurrent_sizes sizes_;
   row_product to_input_, to_output_;

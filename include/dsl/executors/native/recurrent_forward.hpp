@@ -13,7 +13,7 @@ namespace dsl::native_cpu::TYPENET_MODE {
 /// positions of some samples without waiting for other threads.
 class recurrent_forward {
  public:
-  recurrent_forward(workplace& at, host::bound_step<float> const& s)
+  recurrent_forward(cpu_device& at, host::bound_step<float> const& s)
       : at_(at),
         step_(s),
         sizes_(at.kernels(), s, s.to.shape),
@@ -59,10 +59,10 @@ class recurrent_forward {
  private:
   // The shared memory: a bias for each column of the gates, the packed kernels, the rows of the inputs, the gates.
   static long long bias() { return 0; }
-  long long inputs_kernel() const { return workplace::rounded(4LL * sizes_.width()); }
-  long long outputs_kernel() const { return inputs_kernel() + workplace::rounded(of_input_.packed()); }
-  long long inputs() const { return outputs_kernel() + workplace::rounded(of_output_.packed()); }
-  long long gates() const { return inputs() + workplace::rounded(sizes_.rows() * sizes_.depth()); }
+  long long inputs_kernel() const { return cpu_device::rounded(4LL * sizes_.width()); }
+  long long outputs_kernel() const { return inputs_kernel() + cpu_device::rounded(of_input_.packed()); }
+  long long inputs() const { return outputs_kernel() + cpu_device::rounded(of_output_.packed()); }
+  long long gates() const { return inputs() + cpu_device::rounded(sizes_.rows() * sizes_.depth()); }
   long long end() const { return gates() + 4 * sizes_.rows() * sizes_.width(); }
   unsigned row_bytes() const { return static_cast<unsigned>(sizes_.width()) * sizeof(float); }
 
@@ -107,7 +107,7 @@ class recurrent_forward {
     for (int u = 0; u < z.units_; ++u) step_.to(n, u, z.is_whole_ ? t : 0) = hidden[u];
   }
 
-  workplace& at_;
+  cpu_device& at_;
   host::bound_step<float> const& step_;
   recurrent_sizes sizes_;
   row_product of_input_, of_output_;

@@ -4,7 +4,7 @@
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/host/bound_step.hpp>
 #include <dsl/executors/native/row_product.hpp>
-#include <dsl/executors/native/workplace.hpp>
+#include <dsl/executors/native/cpu_device.hpp>
 #include <dsl/operations/recurrent/facts.hpp>
 
 #include <cstring>

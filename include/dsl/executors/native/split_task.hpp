@@ -50,8 +50,8 @@ host::bound_step<T> part_of(host::bound_step<T> const& b, int n, int first, int 
 /// Returns a task that calls run(part, sample, first channel) for all parts of a step, on all threads; or an empty
 /// task if the step cannot be divided. `loops` is the row of its operation. Parts of a tensor in channel blocks are
 /// whole blocks.
-template <class Place, class F>
-host::task split_task(Place& at, host::bound_step<float> const& b, parts_of loops, F run) {
+template <class Device, class F>
+host::task split_task(Device& at, host::bound_step<float> const& b, parts_of loops, F run) {
   parts_of const by = parts(b, loops);
   if (by == parts_of::none || !b.to.data) return {};
   constexpr int most_numbers = 4096;

@@ -5,7 +5,7 @@
 #include <dsl/executors/host/vector_task.hpp>
 #include <dsl/executors/host/plain_loops.hpp>
 #include <dsl/executors/onednn/convolutions.hpp>
-#include <dsl/executors/onednn/workplace.hpp>
+#include <dsl/executors/onednn/cpu_device.hpp>
 #include <dsl/executors/reference/steps.hpp>
 
 #include <cstdint>
@@ -68,7 +68,7 @@ class engine final : public plain::steps<float> {
         select_(with.select),
         settings_(settings),
         block_(to.channel_block),
-        has_kernels_(workplace::has_kernels_for(to.channel_block)) {
+        has_kernels_(cpu_device::has_kernels_for(to.channel_block)) {
     require_threads(settings.threads);
     for (int d = 0; d < g.size.devices; ++d) devices_.emplace(g, settings.winograd, block_, with, parameters_version());
     settings_.threads = settings.threads_a_device(g.size.devices);
@@ -132,7 +132,7 @@ class engine final : public plain::steps<float> {
   /// them.
   struct unit {
     dnn::convolutions convolutions;
-    workplace at;
+    cpu_device at;
     unit(graph_view const& g, bool winograd, int block, code const& with, std::uint64_t const* version)
         : convolutions(g, winograd, version), at(block, with.memory) {}
   };
@@ -148,7 +148,7 @@ class engine final : public plain::steps<float> {
       return build_convolution(b, p.plan.options.mode == mode::training);
     if (b.node && multiplies && b.node->kind == op::dense) return [this, &b] { multiply(b); };
     if (!has_kernels_) return {};
-    workplace& at = devices_[b.step->device].at;
+    cpu_device& at = devices_[b.step->device].at;
     if constexpr (detail::has(Only, op::stochastic_depth))
       if (b.node && b.node->kind == op::stochastic_depth)
         if (host::task drops = host::stochastic_depth_task(at, b, [this, &p, &b] { return draw(p, b); })) return drops;

@@ -143,8 +143,8 @@ inline constexpr loops<T> loops_for<T, op::activation>{
 
 namespace dsl::host::TYPENET_MODE {
 
-template <class Place>
-task function_task(Place& at, bound_step<float> const& b) {
+template <class Device>
+task function_task(Device& at, bound_step<float> const& b) {
   int const L = at.lanes();
   view<float const> const dy = b.step->what == action::forward ? view<float const>{} : b.dy;
   if (!in_vectors(L, b.to, b.x, dy.data ? dy : b.x)) return {};
@@ -162,8 +162,8 @@ task function_task(Place& at, bound_step<float> const& b) {
 
 template <>
 struct step_task<op::activation> {
-  template <operation_set Only, class Place>
-  static task make(Place& at, bound_step<float> const& b) {
+  template <operation_set Only, class Device>
+  static task make(Device& at, bound_step<float> const& b) {
     if constexpr ((Only & detail::functions_but_relu) != 0)
       if (b.node->function != function::relu) return function_task(at, b);
     bool const forward = b.step->what == action::forward;

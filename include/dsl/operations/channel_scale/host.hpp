@@ -49,8 +49,8 @@ template <>
 struct step_task<op::channel_scale> {
   /// Returns the task of a channel_scale step, or an empty task if a tensor does not consist of whole channel blocks.
   /// The sums for gamma's gradient are computed in double for each sample, and added in the order of the samples.
-  template <operation_set, class Place>
-  static task make(Place& at, bound_step<float> const& s) {
+  template <operation_set, class Device>
+  static task make(Device& at, bound_step<float> const& s) {
     int const L = at.lanes();
     if (!is_blocked(s, L)) return {};
     bool const forward = s.step->what == action::forward;

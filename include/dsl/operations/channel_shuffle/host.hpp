@@ -37,8 +37,8 @@ namespace dsl::host::TYPENET_MODE {
 
 template <>
 struct step_task<op::channel_shuffle> {
-  template <operation_set, class Place>
-  static task make(Place& at, bound_step<float> const& s) {
+  template <operation_set, class Device>
+  static task make(Device& at, bound_step<float> const& s) {
     return channel_task(at, s);
   }
 };

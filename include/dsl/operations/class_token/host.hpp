@@ -41,8 +41,8 @@ inline constexpr loops<T> loops_for<T, op::class_token>{
 
 namespace dsl::host::TYPENET_MODE {
 
-template <class Place>
-void put_token(token_steps<Place> const& t) {
+template <class Device>
+void put_token(token_steps<Device> const& t) {
   t.each_block(t.step->to, [&t](int n, int block) {
     float* const to = t.numbers(t.step->to, n, block);
     t.move(to, t.step->parameter(role::kernel) + 1LL * block * t.lanes, t.lanes, false);
@@ -50,8 +50,8 @@ void put_token(token_steps<Place> const& t) {
   });
 }
 
-template <class Place>
-void take_token(token_steps<Place> const& t) {
+template <class Device>
+void take_token(token_steps<Device> const& t) {
   if (float* const gradient = t.step->gradient(role::kernel)) t.sum_samples(0, gradient);
   if (!t.step->to.data) return;
   t.each_block(t.step->to, [&t](int n, int block) {
@@ -62,9 +62,9 @@ void take_token(token_steps<Place> const& t) {
 
 template <>
 struct step_task<op::class_token> {
-  template <operation_set, class Place>
-  static task make(Place& at, bound_step<float> const& s) {
-    token_steps<Place> const made(at, s);
+  template <operation_set, class Device>
+  static task make(Device& at, bound_step<float> const& s) {
+    token_steps<Device> const made(at, s);
     if (!made.fits()) return {};
     if (s.step->what == action::forward) return [made] { put_token(made); };
     return [made] { take_token(made); };

@@ -52,11 +52,11 @@ namespace dsl::host::TYPENET_MODE {
 
 /// Copies the rows of an embedding's kernel into channel blocks, and sums their gradients. An item is a channel block,
 /// of one sample or, for the gradients, of all: each number of a gradient is summed by one thread in the samples'
-/// order, as the plain loops do. vector_tasks.hpp explains Place.
-template <class Place>
+/// order, as the plain loops do. vector_tasks.hpp explains Device.
+template <class Device>
 class embedding_steps {
  public:
-  embedding_steps(Place& at, bound_step<float> const& s) : at_(&at), step_(&s), lanes_(at.lanes()) {}
+  embedding_steps(Device& at, bound_step<float> const& s) : at_(&at), step_(&s), lanes_(at.lanes()) {}
 
   void look_up() const {
     view<float> const& to = step_->to;
@@ -92,7 +92,7 @@ class embedding_steps {
   }
 
  private:
-  Place* at_;
+  Device* at_;
   bound_step<float> const* step_;
   int lanes_;
 };
@@ -101,14 +101,14 @@ template <>
 struct step_task<op::embedding> {
   /// Returns the task of an embedding, or an empty task if its output is not in channel blocks, or if the gradient of
   /// its input, which is 0, must be written.
-  template <operation_set, class Place>
-  static task make(Place& at, bound_step<float> const& s) {
+  template <operation_set, class Device>
+  static task make(Device& at, bound_step<float> const& s) {
     bool const forward = s.step->what == action::forward;
     view<float const> const y =
         forward ? view<float const>{s.to.data, s.to.shape, s.to.batch, s.to.block, s.to.buffer_channels, s.to.channel}
                 : s.dy;
     if (y.block != at.lanes() || !in_blocks(y, at.lanes())) return {};
-    embedding_steps<Place> const made(at, s);
+    embedding_steps<Device> const made(at, s);
     if (forward) return [made] { made.look_up(); };
     if (s.to.data || !s.gradient(role::kernel)) return {};
     return [made] { made.sum_gradients(); };

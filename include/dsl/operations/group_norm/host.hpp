@@ -136,10 +136,10 @@ namespace dsl::host::TYPENET_MODE {
 /// Runs a group_norm, forward or backward, with the kernels of batch_norm: each channel of each sample has a scale and
 /// a shift of its own. The sums of each channel of each sample are computed separately, in double, and are joined in
 /// the order of channels and samples, so the bits do not depend on the number of threads.
-template <class Place>
+template <class Device>
 class group_norm {
  public:
-  group_norm(Place& at, bound_step<float> const& s) : at_(&at), step_(&s) {}
+  group_norm(Device& at, bound_step<float> const& s) : at_(&at), step_(&s) {}
 
   /// Returns the number of floats that this step needs in the shared memory of its place: for each channel of each
   /// sample, four numbers in double and five in float.
@@ -266,18 +266,18 @@ class group_norm {
     }
   }
 
-  Place* at_;
+  Device* at_;
   bound_step<float> const* step_;
 };
 
 template <>
 struct step_task<op::group_norm> {
   /// Returns the task of a group_norm step, or an empty task if a tensor does not consist of whole channel blocks.
-  template <operation_set, class Place>
-  static task make(Place& at, bound_step<float> const& s) {
+  template <operation_set, class Device>
+  static task make(Device& at, bound_step<float> const& s) {
     int const L = at.lanes();
     if (!in_blocks(s.x, L) || !in_blocks(s.dy, L) || !in_blocks(s.to, L)) return {};
-    group_norm<Place> const made(at, s);
+    group_norm<Device> const made(at, s);
     at.need_shared(made.floats());
     if (s.step->what == action::forward) return [made] { made.forward(); };
     return [made] { made.backward(); };

@@ -94,11 +94,11 @@ inline constexpr loops<T> loops_for<T, op::head_norm>{.forward = head_norm_forwa
 namespace dsl::host::TYPENET_MODE {
 
 /// Runs a head_norm, forward or backward. An item is the queries, the keys or the values of one head of one sample; the
-/// gradients of the factors are added in the order of the samples. vector_tasks.hpp explains Place.
-template <class Place>
+/// gradients of the factors are added in the order of the samples. vector_tasks.hpp explains Device.
+template <class Device>
 class head_norm {
  public:
-  head_norm(Place& at, bound_step<float> const& s)
+  head_norm(Device& at, bound_step<float> const& s)
       : at_(&at), step_(&s), lanes_(at.lanes()), heads_(s.node->groups), width_(s.x.shape.channels / 3 / heads_) {}
 
   /// Returns how many floats of shared memory it needs: a sum in double for each head of each sample.
@@ -181,7 +181,7 @@ class head_norm {
     return length < 1e-12 ? 1e-12 : length;
   }
 
-  Place* at_;
+  Device* at_;
   bound_step<float> const* step_;
   int lanes_, heads_, width_;
 };
@@ -189,12 +189,12 @@ class head_norm {
 template <>
 struct step_task<op::head_norm> {
   /// Returns the task of a head_norm, or an empty task if its heads are not whole channel blocks.
-  template <operation_set, class Place>
-  static task make(Place& at, bound_step<float> const& s) {
+  template <operation_set, class Device>
+  static task make(Device& at, bound_step<float> const& s) {
     int const L = at.lanes();
     bool const whole = in_blocks(s.x, L) && in_blocks(s.dy, L) && in_blocks(s.to, L) && s.x.block == L;
     if (!whole || s.x.shape.channels / 3 / s.node->groups % L != 0) return {};
-    head_norm<Place> const made(at, s);
+    head_norm<Device> const made(at, s);
     at.need_shared(made.floats());
     if (s.step->what == action::forward) return [made] { made.forward(); };
     return [made] { made.backward(); };

@@ -97,12 +97,12 @@ namespace dsl::host::TYPENET_MODE {
 
 /// Runs a layer_norm, forward or backward. The gradients of gamma and beta are first summed over each part of the
 /// batch; these sums are added in the order of the parts, so the bits do not depend on the number of threads. A frozen
-/// layer has no such gradients. vector_tasks.hpp explains Place.
-template <class Place>
+/// layer has no such gradients. vector_tasks.hpp explains Device.
+template <class Device>
 class layer_norm {
  public:
   /// A layer that is not `centred` neither subtracts the mean nor has a beta.
-  layer_norm(Place& at, bound_step<float> const& s, bool centred = true)
+  layer_norm(Device& at, bound_step<float> const& s, bool centred = true)
       : at_(&at),
         step_(&s),
         centred_(centred),
@@ -174,7 +174,7 @@ class layer_norm {
                                .centred = centred_});
   }
 
-  Place* at_;
+  Device* at_;
   bound_step<float> const* step_;
   bool centred_;
   int blocks_;
@@ -183,11 +183,11 @@ class layer_norm {
 };
 
 /// Returns the task of a layer_norm step, or an empty task if a tensor does not consist of whole channel blocks.
-template <class Place>
-task layer_norm_task(Place& at, bound_step<float> const& s, bool centred) {
+template <class Device>
+task layer_norm_task(Device& at, bound_step<float> const& s, bool centred) {
   int const L = at.lanes();
   if (!in_blocks(s.x, L) || !in_blocks(s.dy, L) || !in_blocks(s.to, L)) return {};
-  layer_norm<Place> const made(at, s, centred);
+  layer_norm<Device> const made(at, s, centred);
   at.need_shared(made.floats());
   if (s.step->what == action::forward) return [made] { made.forward(); };
   return [made] { made.backward(); };
@@ -195,8 +195,8 @@ task layer_norm_task(Place& at, bound_step<float> const& s, bool centred) {
 
 template <>
 struct step_task<op::layer_norm> {
-  template <operation_set, class Place>
-  static task make(Place& at, bound_step<float> const& s) {
+  template <operation_set, class Device>
+  static task make(Device& at, bound_step<float> const& s) {
     return layer_norm_task(at, s, true);
   }
 };

@@ -83,8 +83,8 @@ template <>
 struct step_task<op::local_response_norm> {
   /// Returns the task of a local_response_norm; it is empty for tensors without channel blocks, and if a channel has
   /// neighbours beyond the next block.
-  template <operation_set, class Place>
-  static task make(Place& at, bound_step<float> const& s) {
+  template <operation_set, class Device>
+  static task make(Device& at, bound_step<float> const& s) {
     if (!is_blocked(s, at.lanes()) || s.node->groups / 2 > at.lanes()) return {};
     return [&at, &s] {
       for_each_part(at, s.to.batch, s.to.shape.area(), [&](int n, long long first, long long count) {

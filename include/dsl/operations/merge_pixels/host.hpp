@@ -44,8 +44,8 @@ inline constexpr loops<T> loops_for<T, op::merge_pixels>{
 namespace dsl::host::TYPENET_MODE {
 
 /// Calls f(address in the larger image, pixel of the merged one) for the pixels of a channel block of the merged one.
-template <class Place, class T, class F>
-void for_each_merged(token_steps<Place> const& t, view<T> const& image, shape const& merged, int n, int block,
+template <class Device, class T, class F>
+void for_each_merged(token_steps<Device> const& t, view<T> const& image, shape const& merged, int n, int block,
                      F const& f) {
   int const side = image.shape.height / merged.height, first = block * t.lanes;
   int const place = first / image.shape.channels, down = place % side, right = place / side;
@@ -56,8 +56,8 @@ void for_each_merged(token_steps<Place> const& t, view<T> const& image, shape co
       f(from + ((1LL * y * side + down) * image.shape.width + 1LL * x * side + right) * t.lanes, pixel++);
 }
 
-template <class Place>
-void merge_blocks(token_steps<Place> const& t) {
+template <class Device>
+void merge_blocks(token_steps<Device> const& t) {
   t.each_block(t.step->to, [&t](int n, int block) {
     float* const to = t.numbers(t.step->to, n, block);
     for_each_merged(t, t.step->x, t.step->to.shape, n, block,
@@ -65,8 +65,8 @@ void merge_blocks(token_steps<Place> const& t) {
   });
 }
 
-template <class Place>
-void divide_blocks(token_steps<Place> const& t) {
+template <class Device>
+void divide_blocks(token_steps<Device> const& t) {
   if (!t.step->to.data) return;
   t.each_block(t.step->dy, [&t](int n, int block) {
     float const* const dy = t.numbers(t.step->dy, n, block);
@@ -77,9 +77,9 @@ void divide_blocks(token_steps<Place> const& t) {
 
 template <>
 struct step_task<op::merge_pixels> {
-  template <operation_set, class Place>
-  static task make(Place& at, bound_step<float> const& s) {
-    token_steps<Place> const made(at, s);
+  template <operation_set, class Device>
+  static task make(Device& at, bound_step<float> const& s) {
+    token_steps<Device> const made(at, s);
     if (!made.fits()) return {};
     if (s.step->what == action::forward) return [made] { merge_blocks(made); };
     return [made] { divide_blocks(made); };

@@ -76,8 +76,8 @@ struct step_task<op::multiply> {
   /// Returns the task of a multiply's forward step, or of the gradient with respect to one operand: dy times the other
   /// operand, summed in double over the pixels to which the first operand was broadcast. The task is empty for tensors
   /// that do not consist of whole blocks, and for the gradient with respect to an operand with one number per pixel.
-  template <operation_set, class Place>
-  static task make(Place& at, bound_step<float> const& s) {
+  template <operation_set, class Device>
+  static task make(Device& at, bound_step<float> const& s) {
     bool const forward = s.step->what == action::forward;
     view<float const> a = forward ? s.x : s.dy, b = forward ? s.x2 : s.x;
     view<float const> const to{s.to.data, s.to.shape, s.to.batch, s.to.block, s.to.buffer_channels, s.to.channel};

@@ -114,8 +114,8 @@ namespace dsl::host::TYPENET_MODE {
 
 template <>
 struct step_task<op::max_pool2d> {
-  template <operation_set, class Place>
-  static task make(Place& at, bound_step<float> const& b) {
+  template <operation_set, class Device>
+  static task make(Device& at, bound_step<float> const& b) {
     bool const forward = b.step->what == action::forward, mean = b.node->kind == op::avg_pool2d;
     view<float const> const& from = forward ? b.x : b.dy;
     int const L = at.lanes();

@@ -41,8 +41,8 @@ inline constexpr loops<T> loops_for<T, op::position_embedding>{
 
 namespace dsl::host::TYPENET_MODE {
 
-template <class Place>
-void add_positions(token_steps<Place> const& t) {
+template <class Device>
+void add_positions(token_steps<Device> const& t) {
   int const channels = t.step->to.shape.channels;
   t.each_block(t.step->to, [&t, channels](int n, int block) {
     float* to = t.numbers(t.step->to, n, block);
@@ -52,8 +52,8 @@ void add_positions(token_steps<Place> const& t) {
   });
 }
 
-template <class Place>
-void add_positions_backward(token_steps<Place> const& t) {
+template <class Device>
+void add_positions_backward(token_steps<Device> const& t) {
   if (float* const gradient = t.step->gradient(role::kernel)) {
     int const channels = t.step->dy.shape.channels;
     t.at->run(static_cast<int>(t.step->dy.shape.area()),
@@ -68,9 +68,9 @@ void add_positions_backward(token_steps<Place> const& t) {
 
 template <>
 struct step_task<op::position_embedding> {
-  template <operation_set, class Place>
-  static task make(Place& at, bound_step<float> const& s) {
-    token_steps<Place> const made(at, s);
+  template <operation_set, class Device>
+  static task make(Device& at, bound_step<float> const& s) {
+    token_steps<Device> const made(at, s);
     if (!made.fits()) return {};
     if (s.step->what == action::forward) return [made] { add_positions(made); };
     return [made] { add_positions_backward(made); };

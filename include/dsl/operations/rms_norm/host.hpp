@@ -67,8 +67,8 @@ namespace dsl::host::TYPENET_MODE {
 
 template <>
 struct step_task<op::rms_norm> {
-  template <operation_set, class Place>
-  static task make(Place& at, bound_step<float> const& s) {
+  template <operation_set, class Device>
+  static task make(Device& at, bound_step<float> const& s) {
     return layer_norm_task(at, s, false);
   }
 };

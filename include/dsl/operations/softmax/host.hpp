@@ -46,8 +46,8 @@ namespace dsl::host::TYPENET_MODE {
 template <>
 struct step_task<op::softmax> {
   /// Returns the task of a softmax over the channels of each pixel; it is empty for tensors without channel blocks.
-  template <operation_set, class Place>
-  static task make(Place& at, bound_step<float> const& s) {
+  template <operation_set, class Device>
+  static task make(Device& at, bound_step<float> const& s) {
     if (!is_blocked(s, at.lanes())) return {};
     return [&at, &s] {
       for_each_part(at, s.to.batch, s.to.shape.area(), [&](int n, long long first, long long count) {

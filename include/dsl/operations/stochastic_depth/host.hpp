@@ -38,8 +38,8 @@ namespace dsl::host::TYPENET_MODE {
 
 /// Returns the task of a stochastic_depth step, or an empty task if a tensor does not consist of whole channel blocks.
 /// `draws` returns the random numbers of the current run.
-template <class Place, class F>
-task stochastic_depth_task(Place& at, bound_step<float> const& s, F draws) {
+template <class Device, class F>
+task stochastic_depth_task(Device& at, bound_step<float> const& s, F draws) {
   view<float const> const x = s.step->what == action::forward ? s.x : s.dy;
   int const L = at.lanes();
   if (!is_blocked(s, L)) return {};

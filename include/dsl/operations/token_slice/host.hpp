@@ -40,8 +40,8 @@ inline constexpr loops<T> loops_for<T, op::token_slice>{
 
 namespace dsl::host::TYPENET_MODE {
 
-template <class Place>
-void select_tokens(token_steps<Place> const& t) {
+template <class Device>
+void select_tokens(token_steps<Device> const& t) {
   t.each_block(t.step->to, [&t](int n, int block) {
     t.move(t.numbers(t.step->to, n, block),
            t.numbers(t.step->x, n, block) + 1LL * t.step->node->first_channel * t.lanes,
@@ -49,8 +49,8 @@ void select_tokens(token_steps<Place> const& t) {
   });
 }
 
-template <class Place>
-void select_tokens_backward(token_steps<Place> const& t) {
+template <class Device>
+void select_tokens_backward(token_steps<Device> const& t) {
   if (!t.step->to.data) return;
   t.each_block(t.step->to, [&t](int n, int block) {
     float* const to = t.numbers(t.step->to, n, block);
@@ -63,9 +63,9 @@ void select_tokens_backward(token_steps<Place> const& t) {
 
 template <>
 struct step_task<op::token_slice> {
-  template <operation_set, class Place>
-  static task make(Place& at, bound_step<float> const& s) {
-    token_steps<Place> const made(at, s);
+  template <operation_set, class Device>
+  static task make(Device& at, bound_step<float> const& s) {
+    token_steps<Device> const made(at, s);
     if (!made.fits()) return {};
     if (s.step->what == action::forward) return [made] { select_tokens(made); };
     return [made] { select_tokens_backward(made); };

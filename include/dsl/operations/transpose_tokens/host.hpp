@@ -33,8 +33,8 @@ namespace dsl::host::TYPENET_MODE {
 
 /// Swaps channels and pixels. The pixels and channels of a tile, which has as many of both as a vector has lanes, are
 /// consecutive in both tensors.
-template <class Place>
-void transpose_blocks(token_steps<Place> const& t, view<float const> const& from) {
+template <class Device>
+void transpose_blocks(token_steps<Device> const& t, view<float const> const& from) {
   view<float> const& to = t.step->to;
   if (!to.data) return;
   bool const accumulate = t.step->accumulate;
@@ -54,9 +54,9 @@ void transpose_blocks(token_steps<Place> const& t, view<float const> const& from
 template <>
 struct step_task<op::transpose_tokens> {
   /// Both tensors must be in channel blocks, of which the last one need not be full.
-  template <operation_set, class Place>
-  static task make(Place& at, bound_step<float> const& s) {
-    token_steps<Place> const made(at, s);
+  template <operation_set, class Device>
+  static task make(Device& at, bound_step<float> const& s) {
+    token_steps<Device> const made(at, s);
     auto const blocked = [&made](auto const& v) {
       return !v.data || (v.block == made.lanes && in_blocks(v, made.lanes));
     };

@@ -85,10 +85,10 @@ inline detail::list<resized> resized_sides(int small, int large, bool bilinear) 
 
 /// Enlarges channel blocks, or computes the gradient of that, in bands of rows, so that there is work for all threads
 /// even if there are few channels. The bits do not depend on the bands.
-template <class Place>
+template <class Device>
 class resize {
  public:
-  resize(Place& at, bound_step<float> const& s)
+  resize(Device& at, bound_step<float> const& s)
       : at_(&at),
         enlarges_(s.step->what == action::forward),
         from_(enlarges_ ? s.x : s.dy),
@@ -124,7 +124,7 @@ class resize {
   }
 
  private:
-  Place* at_;
+  Device* at_;
   bool enlarges_;
   view<float const> from_;
   view<float> to_;
@@ -138,12 +138,12 @@ class resize {
 template <>
 struct step_task<op::upsample_nearest> {
   /// Returns the task of an upsampling step, or an empty task if a tensor does not consist of whole channel blocks.
-  template <operation_set, class Place>
-  static task make(Place& at, bound_step<float> const& s) {
+  template <operation_set, class Device>
+  static task make(Device& at, bound_step<float> const& s) {
     view<float const> const& from = s.step->what == action::forward ? s.x : s.dy;
     int const L = at.lanes();
     if (from.block != L || s.to.block != L || !in_blocks(from, L) || !in_blocks(s.to, L)) return {};
-    return [made = resize<Place>(at, s)] { made(); };
+    return [made = resize<Device>(at, s)] { made(); };
   }
 };
 template <>

@@ -50,11 +50,11 @@ namespace dsl::host::TYPENET_MODE {
 
 /// Copies an image into a larger one whose other rows and columns are zeros, or copies the gradient of that image back.
 /// An item is a band of rows of a channel block of the result, or of a channel if the result has no channel blocks.
-/// Only the channels of this tensor are written. vector_tasks.hpp explains Place.
-template <class Place>
+/// Only the channels of this tensor are written. vector_tasks.hpp explains Device.
+template <class Device>
 class zero_pad {
  public:
-  zero_pad(Place& at, bound_step<float> const& s)
+  zero_pad(Device& at, bound_step<float> const& s)
       : at_(&at),
         forward_(s.step->what == action::forward),
         from_(forward_ ? s.x : s.dy),
@@ -145,7 +145,7 @@ class zero_pad {
     for (long long i = count - count % L; i < count; ++i) to[i] += from[i];
   }
 
-  Place* at_;
+  Device* at_;
   bool forward_;
   view<float const> from_;
   view<float> to_;
@@ -162,10 +162,10 @@ class zero_pad {
 template <>
 struct step_task<op::zero_pad2d> {
   /// Returns the task of a zero_pad2d step, for tensors of any layout. It does nothing if nobody needs the gradient.
-  template <operation_set, class Place>
-  static task make(Place& at, bound_step<float> const& s) {
+  template <operation_set, class Device>
+  static task make(Device& at, bound_step<float> const& s) {
     if (!s.to.data) return [] {};
-    return [made = zero_pad<Place>(at, s)] { made(); };
+    return [made = zero_pad<Device>(at, s)] { made(); };
   }
 };
 

@@ -3,7 +3,7 @@
 
 #include <dsl/detail/mode.hpp>
 #ifdef TYPENET_EMBEDDED
-#include <dsl/executors/native/embedded_workplace.hpp>
+#include <dsl/executors/native/embedded_device.hpp>
 #else
 #include <dsl/detail/owner.hpp>
 #include <dsl/executors/host/memory.hpp>
@@ -16,10 +16,10 @@ namespace dsl::native_cpu::TYPENET_MODE {
 /// The kernels, threads and scratch memory of one device, which its steps use one after the other. The memory is as
 /// large as the most demanding step needs. Its address is known only when a step runs, because a step that is built
 /// later may need more.
-class workplace {
+class cpu_device {
  public:
-  workplace(instructions set, int threads) : workplace(kernels_of(set), host::vector_kernels_of(set), threads) {}
-  workplace(native_cpu::kernels const& k, host::vector_kernels const& m, int threads)
+  cpu_device(instructions set, int threads) : cpu_device(kernels_of(set), host::vector_kernels_of(set), threads) {}
+  cpu_device(native_cpu::kernels const& k, host::vector_kernels const& m, int threads)
       : kernels_(k), vectors_(m), pool_(threads) {}
 
   native_cpu::kernels const& kernels() const { return kernels_; }

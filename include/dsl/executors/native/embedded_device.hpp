@@ -21,11 +21,11 @@ class one_thread {
   }
 };
 
-/// The workplace of an embedded program: one thread, and memory that is allocated after all steps have stated their
+/// The cpu_device of an embedded program: one thread, and memory that is allocated after all steps have stated their
 /// needs.
-class workplace {
+class cpu_device {
  public:
-  workplace(native_cpu::kernels const& k, host::vector_kernels const& m) : kernels_(k), vectors_(m) {}
+  cpu_device(native_cpu::kernels const& k, host::vector_kernels const& m) : kernels_(k), vectors_(m) {}
 
   native_cpu::kernels const& kernels() const { return kernels_; }
   host::vector_kernels const& vectors() const { return vectors_; }

@@ -10,10 +10,10 @@ namespace dsl::dnn::TYPENET_MODE {
 
 /// The place in which the shared kernels (host/vector_tasks.hpp) run on one device. They run on oneDNN's threads, with
 /// vectors as wide as a channel block.
-class workplace {
+class cpu_device {
  public:
   /// `kernels` is a vector_kernels_of<...>.
-  workplace(int block, host::vector_kernels const& (*kernels)(host::instructions))
+  cpu_device(int block, host::vector_kernels const& (*kernels)(host::instructions))
       : vectors_(kernels(set_for(block))) {}
 
   /// Whether this processor has kernels for channel blocks of `block` floats; otherwise plain loops are used.
