@@ -11,7 +11,7 @@
 
 #include <dsl/callbacks.hpp>
 #include <dsl/data/csv.hpp>
-#include <dsl/detail/atomic_file.hpp>
+#include <dsl/files/atomic_file.hpp>
 #include <dsl/dsl.hpp>
 
 namespace {

@@ -7,7 +7,7 @@
 #include "support/words.hpp"
 
 #include <dsl/error.hpp>
-#include <dsl/detail/atomic_file.hpp>
+#include <dsl/files/atomic_file.hpp>
 
 #include <cerrno>
 #include <filesystem>

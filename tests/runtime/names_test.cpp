@@ -8,7 +8,7 @@
 #include <dsl/detail/printable.hpp>
 #include <dsl/detail/shell_word.hpp>
 #include <dsl/error.hpp>
-#include <dsl/detail/file_lock.hpp>
+#include <dsl/files/file_lock.hpp>
 #include <dsl/training/callback_state.hpp>
 #include <dsl/warning.hpp>
 

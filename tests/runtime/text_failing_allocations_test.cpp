@@ -9,8 +9,8 @@
 #include "support/temporary_directory.hpp"
 #include "support/warnings.hpp"
 
-#include <dsl/detail/atomic_file.hpp>
-#include <dsl/detail/file_lock.hpp>
+#include <dsl/files/atomic_file.hpp>
+#include <dsl/files/file_lock.hpp>
 #include <dsl/io/backup_and_restore.hpp>
 #include <dsl/io/checkpoint.hpp>
 #include <dsl/placement.hpp>

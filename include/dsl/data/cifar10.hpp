@@ -2,7 +2,7 @@
 #pragma once
 
 #include <dsl/data/dataset.hpp>
-#include <dsl/detail/mapped_file.hpp>
+#include <dsl/files/mapped_file.hpp>
 #include <dsl/detail/mode.hpp>
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 
 #include <dsl/data/cifar10.hpp>
 #include <dsl/data/dataset.hpp>
-#include <dsl/detail/mapped_file.hpp>
+#include <dsl/files/mapped_file.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/shell_word.hpp>
 #include <dsl/error.hpp>

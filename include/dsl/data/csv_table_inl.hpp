@@ -3,7 +3,7 @@
 
 #include <dsl/data/csv_table.hpp>
 #include <dsl/data/pipeline.hpp>
-#include <dsl/detail/input_file.hpp>
+#include <dsl/files/input_file.hpp>
 #include <dsl/detail/math.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>

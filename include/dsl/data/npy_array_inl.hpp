@@ -2,7 +2,7 @@
 #pragma once
 
 #include <dsl/data/npy_array.hpp>
-#include <dsl/detail/mapped_file.hpp>
+#include <dsl/files/mapped_file.hpp>
 #include <dsl/detail/math.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <dsl/data/vocabulary.hpp>
-#include <dsl/detail/input_file.hpp>
+#include <dsl/files/input_file.hpp>
 #include <dsl/detail/message.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/utf8.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/detail/file_lock.hpp>
+#include <dsl/files/file_lock.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/detail/print.hpp>
 #include <dsl/io/backup_and_restore.hpp>

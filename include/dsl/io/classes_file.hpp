@@ -2,8 +2,8 @@
 #pragma once
 
 #include <dsl/data/dataset.hpp>
-#include <dsl/detail/atomic_file.hpp>
-#include <dsl/detail/mapped_file.hpp>
+#include <dsl/files/atomic_file.hpp>
+#include <dsl/files/mapped_file.hpp>
 #include <dsl/detail/mode.hpp>
 
 #include <cstddef>

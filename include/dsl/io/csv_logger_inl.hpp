@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/detail/atomic_file.hpp>
-#include <dsl/detail/input_file.hpp>
+#include <dsl/files/atomic_file.hpp>
+#include <dsl/files/input_file.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/io/csv_logger.hpp>
 #include <dsl/io/folders.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/detail/atomic_file.hpp>
-#include <dsl/detail/mapped_file.hpp>
+#include <dsl/files/atomic_file.hpp>
+#include <dsl/files/mapped_file.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/io/event_records.hpp>
 

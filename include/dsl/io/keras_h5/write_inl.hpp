@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/detail/atomic_file.hpp>
+#include <dsl/files/atomic_file.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/io/keras_h5/hdf5.hpp>
 #include <dsl/io/keras_h5/write.hpp>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <dsl/data/normalization.hpp>
-#include <dsl/detail/atomic_file.hpp>
+#include <dsl/files/atomic_file.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/executors/engine.hpp>
 #include <dsl/io/onnx/library.hpp>

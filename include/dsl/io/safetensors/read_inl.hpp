@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/detail/mapped_file.hpp>
+#include <dsl/files/mapped_file.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/io/safetensors/header.hpp>
 #include <dsl/io/safetensors/read.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/detail/atomic_file.hpp>
+#include <dsl/files/atomic_file.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/io/safetensors/header.hpp>
 #include <dsl/io/safetensors/write.hpp>

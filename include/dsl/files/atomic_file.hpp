@@ -3,8 +3,8 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/error.hpp>
-#include <dsl/detail/file_lock.hpp>
-#include <dsl/detail/file_name.hpp>
+#include <dsl/files/file_lock.hpp>
+#include <dsl/files/file_name.hpp>
 #include <dsl/warning.hpp>
 
 #include <cerrno>

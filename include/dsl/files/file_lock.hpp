@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <dsl/detail/file_name.hpp>
+#include <dsl/files/file_name.hpp>
 #include <dsl/detail/mode.hpp>
 #include <dsl/error.hpp>
 
