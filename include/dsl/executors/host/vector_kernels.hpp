@@ -3,13 +3,13 @@
 
 #include <dsl/detail/mode.hpp>
 #include <dsl/operations/activation/vector.hpp>
-#include <dsl/executors/host/channel_softmax.hpp>
+#include <dsl/executors/host/softmax.hpp>
 #include <dsl/executors/host/layer_norm.hpp>
-#include <dsl/executors/host/local_response.hpp>
+#include <dsl/executors/host/local_response_norm.hpp>
 #include <dsl/executors/host/multiply.hpp>
-#include <dsl/executors/host/normalization.hpp>
+#include <dsl/executors/host/batch_norm_kernels.hpp>
 #include <dsl/executors/host/pool2d.hpp>
-#include <dsl/executors/host/resize.hpp>
+#include <dsl/executors/host/upsample2d.hpp>
 #include <dsl/executors/host/rows.hpp>
 #include <dsl/executors/host/update_rows.hpp>
 #include <dsl/executors/host/widths.hpp>

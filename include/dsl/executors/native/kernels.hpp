@@ -2,7 +2,7 @@
 #pragma once
 
 #include <dsl/detail/mode.hpp>
-#include <dsl/executors/host/normalization.hpp>
+#include <dsl/executors/host/batch_norm_kernels.hpp>
 #include <dsl/executors/host/widths.hpp>
 #include <dsl/executors/native/attention_gradient.hpp>
 #include <dsl/executors/native/attention_rows.hpp>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <dsl/detail/mode.hpp>
-#include <dsl/executors/host/activations.hpp>
+#include <dsl/executors/host/activation.hpp>
 #include <dsl/executors/native/vector.hpp>
 
 #ifdef __CUDACC__  // whose front end knows `#pragma unroll` alone, which GCC does not

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <dsl/detail/mode.hpp>
-#include <dsl/executors/host/activations.hpp>
+#include <dsl/executors/host/activation.hpp>
 #include <dsl/operations/activation/function.hpp>
 
 #ifdef __CUDACC__  // nvcc's front end knows only `#pragma unroll`, which GCC does not

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <dsl/detail/mode.hpp>
-#include <dsl/executors/host/activations.hpp>
+#include <dsl/executors/host/activation.hpp>
 #include <dsl/executors/host/vector.hpp>
 
 #include <limits>
