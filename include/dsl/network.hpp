@@ -10,7 +10,7 @@
 #include <dsl/plan/verify/parts.hpp>
 #include <dsl/rules/broken_uses.hpp>
 #include <dsl/rules/explain.hpp>
-#include <dsl/rules/judge.hpp>
+#include <dsl/rules/diagnose.hpp>
 #include <dsl/rules/lowering.hpp>
 #include <dsl/rules/unknown.hpp>
 
@@ -48,7 +48,7 @@ struct checked<Input, Layers...> {
     builder b(g);
     value const out = lower_layers<layers>(b, lower_input<Input>(b));
     g.scopes[0].name = {"network", 7};
-    r.why = !is_counted ? reported : unlowered.holds() ? judge(b, g.view(), out) : unlowered;
+    r.why = !is_counted ? reported : unlowered.holds() ? diagnose(b, g.view(), out) : unlowered;
     if (!r.why.holds()) make_harmless(g.nodes, g.edges, sizes.nodes);
     return r;
   }();

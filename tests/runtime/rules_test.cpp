@@ -5,8 +5,8 @@
 
 #include <dsl/dsl.hpp>
 #include <dsl/rules/check_graph.hpp>
-#include <dsl/rules/judge.hpp>
-#include <dsl/rules/sentence.hpp>
+#include <dsl/rules/diagnose.hpp>
+#include <dsl/rules/rule_message.hpp>
 
 #include <filesystem>
 #include <fstream>
@@ -88,13 +88,13 @@ void check_broken(rule wanted, op kind, std::function<void(changeable&, node&)> 
     at = static_cast<int>(&n - c.nodes.data());
     change(c, n);
   });
-  INFO("operation " << static_cast<int>(kind) << "\nwanted: " << rules::sentence_of(wanted)
-                    << "\nfound:  " << rules::sentence_of(found));
+  INFO("operation " << static_cast<int>(kind) << "\nwanted: " << rules::rule_message(wanted)
+                    << "\nfound:  " << rules::rule_message(found));
   CHECK(found == wanted);
   CHECK(node == at);
 }
 
-/// Returns what judge says about a network that a function appends to a builder at run time, as an import does.
+/// Returns what diagnose says about a network that a function appends to a builder at run time, as an import does.
 verdict judged(std::function<value(builder&)> const& lower) {
   builder counting;
   lower(counting);
@@ -107,7 +107,7 @@ verdict judged(std::function<value(builder&)> const& lower) {
   std::vector<scope> scopes(many(size.scopes));
   builder b(nodes.data(), edges.data(), tensors.data(), parameters.data(), scopes.data());
   value const out = lower(b);
-  return detail::judge(b, {nodes.data(), edges.data(), tensors.data(), parameters.data(), scopes.data(), size}, out);
+  return detail::diagnose(b, {nodes.data(), edges.data(), tensors.data(), parameters.data(), scopes.data(), size}, out);
 }
 
 /// Appends an input; one with a name is a further input.
@@ -124,7 +124,7 @@ parameter kernel_of(int out, int in, int height = 1, int width = 1) {
   return {.role = role::kernel, .dims = {out, in, height, width}, .fan_in = 1, .fan_out = 1};
 }
 
-/// Returns what judge says about a network of one node, whose operands are inputs.
+/// Returns what diagnose says about a network of one node, whose operands are inputs.
 verdict verdict_on(node const& n, std::vector<shape> const& in, shape const& out,
                    std::vector<parameter> const& own = {}) {
   static constexpr char const* names[] = {"", "second", "third"};
@@ -154,14 +154,14 @@ TEST_CASE("rules: an exception has the sentence that compilers print", "[rules]"
   CHECK(printed.size() > 80);
   for (int i = 1; i < static_cast<int>(rule::is_reported); ++i) {
     rule const r = static_cast<rule>(i);
-    std::string const sentence = rules::sentence_of(r);
+    std::string const sentence = rules::rule_message(r);
     INFO(i << ": " << sentence);
     CHECK(said.insert(sentence).second);  // no two rules say the same
     if (r == rule::own_rule) continue;
     CHECK(printed.count(sentence) == 1);
   }
-  CHECK(std::string(rules::sentence_of(rule::holds)).find("every rule") != std::string::npos);
-  CHECK(said.count(rules::sentence_of(rule::is_reported)) == 0);
+  CHECK(std::string(rules::rule_message(rule::holds)).find("every rule") != std::string::npos);
+  CHECK(said.count(rules::rule_message(rule::is_reported)) == 0);
 }
 
 TEST_CASE("rules: one wrong number breaks the rule about it, at its node", "[rules]") {
@@ -272,7 +272,7 @@ TEST_CASE("rules: a node of an import is checked against its operands", "[rules]
   auto const breaks = [](rule wanted, node const& n, std::vector<shape> const& in, shape const& out,
                          std::vector<parameter> const& own = {}) {
     verdict const why = verdict_on(n, in, out, own);
-    INFO("wanted: " << rules::sentence_of(wanted) << "\nfound:  " << rules::sentence_of(why.broken));
+    INFO("wanted: " << rules::rule_message(wanted) << "\nfound:  " << rules::rule_message(why.broken));
     CHECK(why.broken == wanted);
     CHECK((wanted == rule::holds || why.kind == n.kind));
     return why;

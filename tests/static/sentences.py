@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks that the sentences of rules at run time, rules/sentence.hpp, are those that compilers print.
+"""Checks that the sentences of rules at run time, rules/rule_message.hpp, are those that compilers print.
 
 The compilers' are the texts of the static_asserts in rules/broken*.hpp. `sentences.py --self-test` shows that a
 difference is found.

@@ -31,7 +31,7 @@ struct tapped_value {
 
 /// Appends nodes to a graph. Every layer's lower() receives a builder. Without storage, a builder only counts. A
 /// network is lowered twice: first to count nodes, then into arrays of exactly these sizes. append() does not check its
-/// arguments; rules/judge.hpp checks the whole graph afterwards.
+/// arguments; rules/diagnose.hpp checks the whole graph afterwards.
 class builder {
  public:
   constexpr builder() = default;

@@ -119,12 +119,11 @@ template <class J>
 struct explain<rule::own_rule, J>
     : says<broken::own_rule<at_of<J>, layer_of<J>, J::why.first, J::why.wanted, J::why.found>> {};
 template <class J, class Own>
-struct own_sentence : Own, broken::own_rule_is_said<at_of<J>, layer_of<J>, is_said<Own>> {};
+struct own_message : Own, broken::own_rule_is_said<at_of<J>, layer_of<J>, is_said<Own>> {};
 template <class J>
   requires names_its_rule<J>
 struct explain<rule::own_rule, J>
-    : says<
-          own_sentence<J, typename layer_of<J>::template broken<at_of<J>, J::why.first, J::why.wanted, J::why.found>>> {
+    : says<own_message<J, typename layer_of<J>::template broken<at_of<J>, J::why.first, J::why.wanted, J::why.found>>> {
 };
 
 template <class J>

@@ -19,8 +19,8 @@
 #include <dsl/io/onnx/import_tokens.hpp>
 #include <dsl/io/onnx/import_windows.hpp>
 #include <dsl/io/weight_names.hpp>
-#include <dsl/rules/judge.hpp>
-#include <dsl/rules/sentence.hpp>
+#include <dsl/rules/diagnose.hpp>
+#include <dsl/rules/rule_message.hpp>
 #include <dsl/training/checks.hpp>
 
 #include <memory>
@@ -42,7 +42,7 @@ inline bool onnx_is_about(graph_view const& g, int n, verdict const& why) {
 
 /// Returns what must hold by a rule. The rest of the rule's sentence is advice for networks that are written in C++.
 inline std::string onnx_rule_text(rule broken) {
-  std::string_view const sentence = rules::sentence_of(broken);
+  std::string_view const sentence = rules::rule_message(broken);
   return std::string(sentence.substr(0, sentence.find(';')));
 }
 

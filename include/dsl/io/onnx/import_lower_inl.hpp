@@ -10,7 +10,7 @@
 #include <dsl/layers/conv2d_transpose.hpp>
 #include <dsl/layers/dense.hpp>
 #include <dsl/layers/tokens.hpp>
-#include <dsl/rules/judge.hpp>
+#include <dsl/rules/diagnose.hpp>
 
 #include <cstddef>
 #include <vector>
@@ -208,7 +208,7 @@ TYPENET_INLINE onnx_graph onnx_lower(onnx_network const& net, onnx_tree const& t
     builder b(g.nodes.data(), g.edges.data(), g.tensors.data(), g.parameters.data(), g.scopes.data());
     value const out = lower(b);
     g.scopes[0].name = {"network", 7};
-    g.why = judge(b, g.view(), out);
+    g.why = diagnose(b, g.view(), out);
     if (g.why.holds()) break;
   }
   return g;

@@ -7,7 +7,7 @@ namespace dsl::rules {
 
 /// Returns the sentence of a rule for messages at run time. It is the sentence that compilers print, except that an
 /// own_rule of a layer has a sentence of its own at compile time.
-constexpr char const* sentence_of(rule r) {
+constexpr char const* rule_message(rule r) {
   switch (r) {
     case rule::holds: return "network: it satisfies every rule";
     case rule::network_starts_with_an_input:

@@ -58,7 +58,7 @@ constexpr verdict judge_outputs(graph_view const& g, value const& out) {
 /// Returns the first broken rule of a network. A builder has lowered the network into `g`, and `out` is the result of
 /// its last layer. If a node is wrong, its error takes precedence over errors of later layers, which may be its
 /// consequence.
-constexpr verdict judge(builder const& b, graph_view const& g, value const& out) {
+constexpr verdict diagnose(builder const& b, graph_view const& g, value const& out) {
   graph_check check(g, b.is_intended());
   int const nodes = g.size.nodes < b.nodes_before_fault() ? g.size.nodes : b.nodes_before_fault();
   if (!check.holds(nodes)) {
