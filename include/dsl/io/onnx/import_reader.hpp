@@ -221,7 +221,7 @@ class onnx_reader {
   void attend(bool weights_first);
   /// Returns whether a value's axes are those of attention, and finds its heads and windows.
   bool has_heads(onnx_value const& v, std::size_t tokens, std::size_t width, onnx_heads& found);
-  /// Reads a slice of rows and columns, which becomes part of a roll or of merge_pixels.
+  /// Reads a slice of rows and columns, which becomes part of a roll or of merged pixels.
   bool read_rows();
   /// Reads a Concat of such slices.
   bool read_joined_rows();
