@@ -25,10 +25,10 @@ static_assert(
             hard_swish, gelu, gelu_tanh, mish, softplus, sigmoid, dsl::tanh, conv2d_transpose<4, 1>, channel_scale,
             constant_scale<0.5>, unscaled_batch_norm<>, stochastic_depth<0.1>, max_pool2d<2>, upsample2d<2>,
             zero_pad2d<0>, channel_split<identity, channel_slice<0, 1>>, channel_shuffle<1>, avg_pool2d<2>, class_token,
-            position_embedding, token_slice<0>, pointwise_dense<3>, attention<1>, pointwise_dense<3>,
-            causal_attention<1>, window_attention<1, 1>, pointwise_dense<3>, grid_attention<1, 1>, pointwise_dense<3>,
-            bounded_window_attention<1, 1, 0, conv2d<1, 1>>, global_avg_pool2d, dropout<0.5>, flatten, dense<10>,
-            softmax>::output == shape{10});
+            position_embedding, transpose_tokens, token_slice<0>, pointwise_dense<3>, attention<1>, pointwise_dense<3>,
+            causal_attention<1>, merge_pixels<1>, pointwise_dense<3>, window_attention<1, 1>, pointwise_dense<3>,
+            grid_attention<1, 1>, pointwise_dense<3>, head_norm<1>, bounded_window_attention<1, 1, 0, conv2d<1, 1>>,
+            global_avg_pool2d, dropout<0.5>, flatten, dense<10>, softmax>::output == shape{10});
 static_assert(network<image<3, 32, 32>, minigooglenet<10>>::output == shape{10});
 static_assert(network<image<3, 16, 16>, inception_module<4, 4>, downsample_module<4>>::output == shape{12, 7, 7});
 static_assert(network<token_numbers<9>, embedding<20, 4>>::output == shape{4, 1, 9});
