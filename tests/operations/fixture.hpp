@@ -38,7 +38,7 @@ enum class in_file { refused, same, others };
 
 /// The rule that layers behind an image of 4x8x8 break.
 template <class... Layers>
-inline constexpr rule rule_against = detail::checked<image<4, 8, 8>, Layers...>::why.broken;
+inline constexpr rule rule_against = dsl::detail::checked<image<4, 8, 8>, Layers...>::why.broken;
 /// Appends a node of this kind, whose output has this shape.
 template <op Kind, int Channels, int Height, int Width, int Groups = 1>
 struct bare_node {

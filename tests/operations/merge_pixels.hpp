@@ -41,7 +41,8 @@ static_assert(rule_against<bare_node<op::merge_pixels, 36, 3, 3>> == rule::shape
 static_assert(rule_against<bare_node<op::merge_pixels, 4, 16, 16>> == rule::windows_fill_the_image);
 static_assert(rule_against<bare_node<op::merge_pixels, 4, 8, 8>> == rule::holds);  // of 1x1 pixels
 template <int Height, int Width>
-inline constexpr verdict odd = detail::checked<image<4, Height, Width>, bare_node<op::merge_pixels, 16, 4, 4>>::why;
+inline constexpr verdict odd =
+    dsl::detail::checked<image<4, Height, Width>, bare_node<op::merge_pixels, 16, 4, 4>>::why;
 static_assert(odd<9, 8>.broken == rule::windows_fill_the_image && odd<9, 8>.wanted == 2);
 static_assert(odd<8, 9>.broken == rule::windows_fill_the_image && odd<8, 9>.wanted == 2);
 }  // namespace merge_pixels_without_dsl

@@ -82,8 +82,8 @@ class graph_values {
   int image(shape s) { return append({.kind = op::input}, {}, s); }
   int conv(int in, int filters, int kernel, int stride = 1, padding pad = padding::same, bool biased = true) {
     shape const& s = shape_of(in);
-    detail::extent const h = detail::extent_of(s.height, kernel, stride, pad);
-    detail::extent const w = detail::extent_of(s.width, kernel, stride, pad);
+    dsl::detail::extent const h = dsl::detail::extent_of(s.height, kernel, stride, pad);
+    dsl::detail::extent const w = dsl::detail::extent_of(s.width, kernel, stride, pad);
     shape const out{filters, h.size, w.size};
     parameter(role::kernel, {filters, s.channels, kernel, kernel});
     if (biased) parameter(role::bias, {filters, 1, 1, 1});

@@ -719,8 +719,8 @@ class disk {
       // A log and a state tell how many epochs their run had.
       auto const rows = static_cast<int>(std::count(bytes.begin(), bytes.end(), '\n')) - 1;
       // and so do all files of a run that has ended.
-      int const ended = runs_[of->second].ended_after;
-      bool const was_longer = ended > 0 ? ended > c.epochs
+      int const whole = runs_[of->second].ended_after;
+      bool const was_longer = whole > 0 ? whole > c.epochs
                               : is_log  ? rows > c.epochs
                                         : !marks_of(bytes) || marks_of(bytes).at > position{c.epochs, 0};
       if (!r.ends || was_longer)
@@ -731,9 +731,9 @@ class disk {
       if (name.starts_with(c.path("")) && is_result(name.substr(c.folder.size()))) {
         if (!before_has(name, bytes)) made_.emplace(key_of(bytes), r.lineage);
         // What a run that has ended has made again, with the same bytes, is its own.
-        std::string const own = name.substr(c.folder.size());
-        bool const again =
-            (own == "best" && c.validates) || own == "each" || (own.starts_with("at") && own[2] <= '0' + c.epochs);
+        std::string const result = name.substr(c.folder.size());
+        bool const again = (result == "best" && c.validates) || result == "each" ||
+                           (result.starts_with("at") && result[2] <= '0' + c.epochs);
         if (r.ends && again) made_[key_of(bytes)] = r.lineage;
       }
     if (r.interrupted && r.saved) {
