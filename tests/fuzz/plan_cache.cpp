@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
+#include <dsl/executors/cuda/cache_folder.hpp>
 #include <dsl/executors/cuda/nvrtc.hpp>
 #include <dsl/executors/cuda/plan_cache.hpp>
 #include <dsl/executors/cuda/plan_trials.hpp>
 
-#include <filesystem>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -29,18 +29,11 @@ bool is_plan(std::string const& file) {
   return plan.has_value();
 }
 
-/// Files of the cache have fixed names, so a link leads to the file in memory.
 bool is_trials_or_kernels(std::string const& bytes) {
   static dsl::test::temporary_directory const folder;
   static cu::cubin_file const kernels(folder.path.string(), "a program", "sm_80", 13, 0);
-  dsl::fuzz::memory_file const file(bytes);
-  for (std::string const& name : {kernels.name(), std::string("trials.txt")}) {
-    std::filesystem::path const link = folder.path / name;
-    std::error_code missing;
-    if (std::filesystem::read_symlink(link, missing) == file.path()) continue;
-    std::filesystem::remove(link);
-    std::filesystem::create_symlink(file.path(), link);
-  }
+  for (std::string const& name : {kernels.name(), std::string("trials.txt")})
+    if (!cu::write_cached(folder.path.string(), name, bytes)) throw std::logic_error("the cache cannot be written");
   cu::plan_trials const trials(folder.path.string(), "trials.txt", "a convolution");
   if (std::optional<std::string> const code = kernels.read(); code && !bytes.ends_with(*code))
     throw std::logic_error("compiled kernels were changed");

@@ -321,7 +321,7 @@ class Program(unittest.TestCase):
         self.assertRegex(err, "plot.svg.checkpoint already has [0-9]+ epochs?, but this run has 1; set .epochs to [0-9]+ or more")
         out, _ = self.run_in("a", [*command[:-1], "1"])
         self.assertIn("plot.svg.checkpoint is from an unfinished run. It is kept as plot.svg.checkpoint.before until", out)
-        self.assertIn("the files of an earlier run are kept; to give them their names again: mv plot.svg.checkpoint.before plot.svg.checkpoint", out)
+        self.assertIn("the files of an earlier run are kept; to give them their names again: mv --backup=numbered plot.svg.checkpoint.before plot.svg.checkpoint", out)
         self.assertFalse(path.exists())
         self.assertEqual((self.here / "a/plot.svg.checkpoint.before").read_bytes(), good)
         for bytes_, words in ((good[:-1], "it is truncated or damaged"), (b"", "must begin as typenet's")):

@@ -691,11 +691,11 @@ TEST_CASE("program: where --resume is forgotten and Ctrl-C follows, nothing of t
   for (std::string const& name : names) first.push_back(contents(here / name));
   std::string const said = interrupted_in("Epoch 3/500");
   CHECK(has(said,
-            "plot.svg.checkpoint is from an unfinished run. It is kept as plot.svg.checkpoint.before until a run "
-            "without --resume has ended after at least as many epochs"));
+            "plot.svg.checkpoint is from an unfinished run. It is kept as plot.svg.checkpoint.before until this "
+            "run has ended after at least as many epochs"));
   CHECK(has(said,
-            "To resume the earlier run, first end this one and enter: mv plot.svg.checkpoint.before "
-            "plot.svg.checkpoint\n"));
+            "To resume the earlier run, first end this one and enter: mv --backup=numbered "
+            "plot.svg.checkpoint.before plot.svg.checkpoint\n"));
   for (std::size_t i = 0; i < names.size(); ++i) {
     INFO(names[i]);
     CHECK(contents(here / (names[i] + ".before")) == first[i]);

@@ -39,7 +39,7 @@ def differences(source, sentences):
 
 
 def main():
-    source = (RULES / "sentence.hpp").read_text()
+    source = (RULES / "rule_message.hpp").read_text()
     if sys.argv[1:] == ["--self-test"]:
         changed = source.replace("there must be at least one filter", "there must be two filters")
         assert changed != source and len(differences(changed, printed())) == 1

@@ -486,7 +486,11 @@ TYPENET_INLINE checkpoint_each_epoch::checkpoint_each_epoch(std::string to, hist
 TYPENET_INLINE void checkpoint_each_epoch::on_train_begin(fit_run& run) {
   if (run.average) throw option_error("checkpoint_each_epoch: it cannot save fit's .average; use backup_and_restore");
   file_ = detail::state_file(path);
-  if (run.leads) check_writable(path, "checkpoint");
+  if (!run.leads) return;
+  check_writable(path, "checkpoint");
+  // The state that restore() has read is continued.
+  if (!earlier.epochs.empty() && run.earlier && detail::epochs_begun(path) == static_cast<int>(earlier.epochs.size()))
+    run.earlier->wrote(path);
 }
 
 TYPENET_INLINE void checkpoint_each_epoch::on_backup(fit_run& run) {

@@ -77,6 +77,10 @@ class earlier_files {
   };
 
   static identity look_at(std::string const& path);
+  /// Whether the run's own file has the same bytes.
+  static bool is_repeated(file const& f);
+  /// Removes the second name of a file, unless somebody else has taken it. Returns whether it is gone.
+  static bool removed(file const& f);
   bool is_others(std::string const& path) const;
   void add_name(std::string const& path, char const* kind, std::optional<int> epochs, bool moves);
 

@@ -69,7 +69,13 @@ TYPENET_INLINE void earlier_files::set_aside(std::string const& path, char const
 
 TYPENET_INLINE void earlier_files::wrote(std::string const& path) {
   ::lremovexattr(path.c_str(), detail::epochs_mark);  // it may be a file of an ended run, which this one continues
+  identity const was = own_[path].is;
   own_[path] = {look_at(path)};
+  // A run may be killed between its file and the state that knows it. When it resumes, it writes the same file first.
+  if (restored_)
+    std::erase_if(files_, [&](file const& f) {
+      return f.path == path && (f.is == was || was.number == 0) && is_repeated(f) && removed(f);
+    });
 }
 
 TYPENET_INLINE void earlier_files::found_another(std::string const& path) {
@@ -85,6 +91,16 @@ TYPENET_INLINE bool earlier_files::is_others(std::string const& path) const {
   if (auto const own = own_.find(path); own != own_.end() && own->second.is.number != 0)
     return own->second.is != look_at(path);
   return !restored_ || !restored_->contains(hash_of(path));
+}
+
+TYPENET_INLINE bool earlier_files::is_repeated(file const& f) {
+  identity const there = look_at(f.path);
+  return there.number != f.is.number && there.size == f.is.size && hash_of(f.path) != 0 &&
+         hash_of(f.path) == hash_of(f.kept_as);
+}
+
+TYPENET_INLINE bool earlier_files::removed(file const& f) {
+  return look_at(f.kept_as) == f.is && ::unlink(f.kept_as.c_str()) == 0;
 }
 
 TYPENET_INLINE std::uint64_t earlier_files::hash_of(std::string const& path) {
@@ -111,13 +127,7 @@ TYPENET_INLINE void earlier_files::end(int epochs) {
   int most = 0;
   for (file const& f : files_)
     if (f.epochs && *f.epochs > most) most = *f.epochs;
-  std::erase_if(files_, [&](file const& f) {
-    identity const there = look_at(f.path);
-    bool const repeated = there.number != f.is.number && there.size == f.is.size && hash_of(f.path) != 0 &&
-                          hash_of(f.path) == hash_of(f.kept_as);
-    bool const outlived = f.epochs && most <= epochs;
-    return (repeated || outlived) && look_at(f.kept_as) == f.is && ::unlink(f.kept_as.c_str()) == 0;
-  });
+  std::erase_if(files_, [&](file const& f) { return ((f.epochs && most <= epochs) || is_repeated(f)) && removed(f); });
   std::string const mark = std::to_string(epochs);
   for (auto const& [path, own] : own_)
     if (epochs > 0 && is_own(path)) ::lsetxattr(path.c_str(), detail::epochs_mark, mark.data(), mark.size(), 0);
