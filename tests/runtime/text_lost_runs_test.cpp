@@ -123,6 +123,8 @@ void try_sequences(int count, bool example) {
     outcome const o = enter(all);
     commands += o.commands;
     if (!o.wrong || found[o.wrong->rule]++ > 0) continue;
+    std::fprintf(stderr, "sequence %d: %s: %s; looking for a shorter one\n", seed, o.wrong->rule.c_str(),
+                 o.wrong->text.c_str());
     std::vector<command> const shortest = shrunk(all, o.wrong->rule);
     outcome const again = enter(shortest);
     FAIL_CHECK("sequence " << seed << ": " << o.wrong->rule << "; in short:\n"
