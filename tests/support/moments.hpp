@@ -17,8 +17,8 @@
 
 // The moments of a process: each of its calls that changes a file, and whatever else it calls a moment. Something may
 // be planned for a moment: the end of the process, a signal, a pause, or a disk that is full from then on. The program
-// that includes this replaces open, write, pwrite, ftruncate, fsync, rename, link, unlink, mkdir, fopen and fclose. fsync
-// returns at once: what power failures leave is the affair of recorded_files.hpp.
+// that includes this replaces open, write, pwrite, ftruncate, fsync, rename, link, unlink, mkdir, fopen and fclose.
+// fsync returns at once: what power failures leave is the affair of recorded_files.hpp.
 
 namespace dsl::test::moments {
 

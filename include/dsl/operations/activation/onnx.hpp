@@ -88,11 +88,11 @@ struct onnx_row<op::activation> {
   template <class Network>
   static std::string text(Network const&, onnx_layer const& l) {
     node const& x = l.what;
-    std::string const name = operations::activations[static_cast<int>(x.function)].name;
+    std::string name = operations::activations[static_cast<int>(x.function)].name;
     switch (x.function) {
       case function::leaky_relu: return name + "<" + onnx_number_text(x.rate) + ">";
       case function::elu: return x.rate == 1 ? name + "<>" : name + "<" + onnx_number_text(x.rate) + ">";
-      case function::tanh: return "dsl::" + name;  // <cmath> has one, too
+      case function::tanh: return name.insert(0, "dsl::");  // <cmath> has one, too
       default: return name;
     }
   }
